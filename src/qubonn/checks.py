@@ -1,0 +1,149 @@
+"""Refuse bad input before work starts, in one sentence that names the argument.
+
+Every function returns the checked value in its canonical form, or raises a QubonnError.
+"""
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.errors import AlphabetError, RangeError, ShapeError
+
+__all__ = [
+    "BitMatrix",
+    "BitVector",
+    "IntVector",
+    "SpinMatrix",
+    "SpinVector",
+    "require_bits",
+    "require_count",
+    "require_indices",
+    "require_real_matrix",
+    "require_spin_matrix",
+    "require_spins",
+    "require_strength",
+]
+
+BitVector = NDArray[np.int8]  # of 0 and 1
+BitMatrix = NDArray[np.int8]
+SpinVector = NDArray[np.int8]  # of -1 and +1
+SpinMatrix = NDArray[np.int8]
+IntVector = NDArray[np.int64]
+
+
+def require_count(name: str, value: object, *, least: int = 1) -> int:
+    """Return `value` as an int that is at least `least`."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise RangeError(f"{name} must be a whole number, at least {least}; got {value!r}")
+    if value < least:
+        raise RangeError(f"{name} must be at least {least}; got {value}")
+    return int(value)
+
+
+def require_strength(name: str, value: object) -> int | float:
+    """Return a finite number >= 0; whole numbers come back as int, so that energies stay exact."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
+        raise RangeError(f"{name} must be a finite number, at least 0; got {value!r}")
+    number = float(value)
+    if not isfinite(number) or number < 0:
+        raise RangeError(f"{name} must be a finite number, at least 0; got {value}")
+    return int(number) if number.is_integer() else number
+
+
+def require_indices(name: str, values: Iterable[int], *, below: int) -> IntVector:
+    """Return whole numbers in [0, below) as an int64 vector."""
+    array = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ShapeError(
+            f"{name} must be a sequence of whole numbers; got {array.dtype} of shape {array.shape}"
+        )
+    if array.min() < 0 or array.max() >= below:
+        bad = array[(array < 0) | (array >= below)][0]
+        raise RangeError(f"{name} must lie in 0..{below - 1}; got {bad}")
+    return array.astype(np.int64)
+
+
+def require_spins(name: str, values: ArrayLike, *, count: int, of: str) -> SpinVector:
+    """Return `count` values of -1 or +1 as int8; `of` says what there is one of for each value."""
+    array = _numeric(name, values)
+    if array.shape != (count,):
+        raise ShapeError(
+            f"{name} must have {count} values, one per {of}; got shape {array.shape}"
+        )
+    return _spins(name, array)
+
+
+def require_spin_matrix(
+    name: str, values: ArrayLike, *, columns: int, of: str, rows: int | None = None
+) -> SpinMatrix:
+    """Return a matrix of -1 and +1 as int8, one row per example and one column per `of`."""
+    array = _matrix(name, values, columns=columns, of=of, rows=rows)
+    return _spins(name, array)
+
+
+def require_real_matrix(name: str, values: ArrayLike, *, columns: int, of: str) -> NDArray[Any]:
+    """Return a matrix of finite numbers, one row per example and one column per `of`."""
+    array = _matrix(name, values, columns=columns, of=of, rows=None)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0]
+        raise AlphabetError(
+            f"{name} must be finite; got {array[row, column]} in row {row}, column {column}: "
+            "fill in or remove such rows first"
+        )
+    return array
+
+
+def require_bits(name: str, values: ArrayLike, *, count: int) -> BitMatrix:
+    """Return values of 0 or 1 as int8, `count` along the last axis."""
+    array = _numeric(name, values)
+    if array.ndim not in (1, 2) or array.shape[-1] != count:
+        raise ShapeError(f"{name} must have {count} values, one per variable; got {array.shape}")
+    if not ((array == 0) | (array == 1)).all():
+        bad = array[(array != 0) & (array != 1)][0]
+        hint = "; turn spins into bits with (spins + 1) // 2" if bad == -1 else ""
+        raise AlphabetError(f"{name} must be 0 or 1; got {bad}{hint}")
+    return array.astype(np.int8, copy=False)
+
+
+def _matrix(
+    name: str, values: ArrayLike, *, columns: int, of: str, rows: int | None
+) -> NDArray[Any]:
+    array = _numeric(name, values)
+    if array.ndim != 2 or array.shape[1] != columns:
+        hint = "; give one example as a matrix of one row" if array.shape == (columns,) else ""
+        raise ShapeError(
+            f"{name} must have {columns} columns, one per {of}; got shape {array.shape}{hint}"
+        )
+    if len(array) == 0:
+        raise ShapeError(f"{name} must have at least one row, one per example; got none")
+    if rows is not None and len(array) != rows:
+        raise ShapeError(f"{name} must have {rows} rows, one per example; got {len(array)}")
+    return array
+
+
+def _numeric(name: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ShapeError(f"{name} must be a rectangular array; got rows of unequal length") from None
+    if array.dtype.kind == "b":
+        return array.astype(np.int8)
+    if array.dtype.kind not in "iuf":
+        raise AlphabetError(f"{name} must hold numbers; got {array.dtype}")
+    return array
+
+
+def _spins(name: str, array: NDArray[Any]) -> NDArray[np.int8]:
+    is_spin = (array == 1) | (array == -1)
+    if not is_spin.all():
+        bad = array[~is_spin][0]
+        hint = "; turn bits into spins with 2 * bits - 1" if bad == 0 else ""
+        raise AlphabetError(f"{name} must be -1 or +1; got {bad}{hint}")
+    return array.astype(np.int8, copy=False)

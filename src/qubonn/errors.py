@@ -1,0 +1,56 @@
+"""What can go wrong because of what came in: one base class, few children.
+
+Each child is also the builtin exception that people expect, so ``except ValueError`` works too.
+"""
+
+__all__ = [
+    "AlphabetError",
+    "FileFormatError",
+    "MissingExtra",
+    "NotationError",
+    "QubonnError",
+    "RangeError",
+    "ShapeError",
+    "TopologyError",
+]
+
+
+class QubonnError(Exception):
+    """Base of every error that qubonn raises on purpose."""
+
+
+class ShapeError(QubonnError, ValueError):
+    """An array has another shape than it must have."""
+
+
+class AlphabetError(QubonnError, ValueError):
+    """An array holds values outside its alphabet, such as a 0 among spins."""
+
+
+class RangeError(QubonnError, ValueError):
+    """A number lies outside its range."""
+
+
+class TopologyError(QubonnError, ValueError):
+    """A graph is not what the operation needs."""
+
+
+class NotationError(QubonnError, ValueError):
+    """A network written as text cannot be read."""
+
+
+class FileFormatError(QubonnError, ValueError):
+    """A file is truncated, corrupted, hostile or of another kind."""
+
+
+class MissingExtra(QubonnError, ImportError):
+    """An optional package is not installed."""
+
+    @classmethod
+    def of(cls, who: str, package: str, extra: str) -> "MissingExtra":
+        """Say who needs which package and how to install it.
+
+        >>> print(MissingExtra.of("to_networkx", "networkx", "graph"))
+        to_networkx needs networkx; install it with  pip install 'qubonn[graph]'
+        """
+        return cls(f"{who} needs {package}; install it with  pip install 'qubonn[{extra}]'")

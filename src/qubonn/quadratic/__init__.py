@@ -1,0 +1,8 @@
+"""Quadratic energies over bits: the form every Ising machine takes. Knows nothing of networks."""
+
+from qubonn.quadratic.fixing import FixedQubo, fix
+from qubonn.quadratic.hamiltonian import Hamiltonian
+from qubonn.quadratic.ising import Ising
+from qubonn.quadratic.qubo import Qubo
+
+__all__ = ["FixedQubo", "Hamiltonian", "Ising", "Qubo", "fix"]

@@ -1,0 +1,45 @@
+"""Qubo <-> dimod.BinaryQuadraticModel, by arrays. Imports dimod, which takes a moment, when called."""
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from qubonn.quadratic.qubo import Qubo
+
+if TYPE_CHECKING:
+    import dimod
+
+__all__ = ["from_dimod", "to_dimod"]
+
+
+def to_dimod(qubo: Qubo) -> "dimod.BinaryQuadraticModel":
+    """Return a float64 model with the labels as variables; whole numbers up to 2**53 stay exact."""
+    import dimod
+
+    return dimod.BinaryQuadraticModel.from_numpy_vectors(
+        qubo.linear.astype(np.float64),
+        (qubo.rows, qubo.columns, qubo.couplings.astype(np.float64)),
+        float(qubo.offset),
+        dimod.BINARY,
+        variable_order=list(qubo.labels),
+    )
+
+
+def from_dimod(model: "dimod.BinaryQuadraticModel") -> Qubo:
+    """Read a model of either vartype; coefficients become int64 if all are whole numbers."""
+    binary = model.change_vartype("BINARY", inplace=False)
+    labels: list[Hashable] = list(binary.variables)
+    linear, (rows, columns, values), offset = binary.to_numpy_vectors(variable_order=labels)
+    terms = np.concatenate([np.asarray(linear, float), np.asarray(values, float)])
+    if float(offset).is_integer() and (terms == np.rint(terms)).all():
+        terms = terms.astype(np.int64)
+    everyone = np.arange(len(labels))
+    return Qubo.of(
+        np.concatenate([everyone, rows]),
+        np.concatenate([everyone, columns]),
+        terms,
+        variable_count=len(labels),
+        offset=float(offset),
+        labels=labels,
+    )

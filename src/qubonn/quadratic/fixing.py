@@ -1,0 +1,67 @@
+"""Fix some bits of a QUBO and solve for the rest.
+
+Qubo, known bits -> smaller Qubo -> full assignments.  For user-made problems; our own training
+problems substitute what is known while building, which is cheaper.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import BitMatrix, BitVector, require_bits, require_indices
+from qubonn.quadratic.qubo import Qubo
+
+__all__ = ["FixedQubo", "fix"]
+
+
+@dataclass(frozen=True, eq=False)
+class FixedQubo:
+    """A QUBO over the bits that are still free, and the way back to all of them."""
+
+    qubo: Qubo
+    free: NDArray[np.int64]  # original number of each free variable
+    template: BitVector  # the known bits, 0 elsewhere
+
+    def lift(self, bits: ArrayLike) -> BitMatrix:
+        """Put the free bits back among the known ones; the energy stays the same."""
+        free_bits = require_bits("bits", bits, count=len(self.free))
+        full = np.broadcast_to(self.template, (*free_bits.shape[:-1], len(self.template))).copy()
+        full[..., self.free] = free_bits
+        return full
+
+
+def fix(qubo: Qubo, known: Mapping[int, int]) -> FixedQubo:
+    """Substitute the bits of `known` (variable number -> 0 or 1).
+
+    >>> fixed = fix(Qubo.of([0, 0], [0, 1], [-3, 2], variable_count=2), {1: 1})
+    >>> fixed.qubo.linear, fixed.lift([1])
+    (array([-1]), array([1, 1], dtype=int8))
+    """
+    numbers = require_indices("known variables", list(known), below=qubo.variable_count)
+    template = np.zeros(qubo.variable_count, dtype=np.int8)
+    template[numbers] = require_bits("known bits", list(known.values()), count=len(numbers))
+    is_free = np.ones(qubo.variable_count, dtype=bool)
+    is_free[numbers] = False
+    number = np.cumsum(is_free) - 1
+    free = np.flatnonzero(is_free)
+
+    row_free, column_free = is_free[qubo.rows], is_free[qubo.columns]
+    both = row_free & column_free
+    left = row_free & ~column_free & (template[qubo.columns] == 1)
+    right = column_free & ~row_free & (template[qubo.rows] == 1)
+    rows = np.concatenate([free, qubo.rows[both], qubo.rows[left], qubo.columns[right]])
+    columns = np.concatenate([free, qubo.columns[both], qubo.rows[left], qubo.columns[right]])
+    values = np.concatenate(
+        [qubo.linear[free], qubo.couplings[both], qubo.couplings[left], qubo.couplings[right]]
+    )
+    small = Qubo.of(
+        number[rows],
+        number[columns],
+        values,
+        variable_count=len(free),
+        offset=qubo.energy(template),
+        labels=[qubo.labels[variable] for variable in free],
+    )
+    return FixedQubo(small, free, template)

@@ -1,0 +1,238 @@
+"""Qubo: an energy over bits, as flat arrays.
+
+COO arrays -> Qubo -> energies, Ising form, dimod, files.  Coefficients are int64 while they can be.
+"""
+
+import os
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import require_bits
+from qubonn.errors import AlphabetError, RangeError, ShapeError
+
+if TYPE_CHECKING:
+    import dimod
+
+    from qubonn.quadratic.ising import Ising
+
+__all__ = ["NeighbourLists", "Qubo"]
+
+NeighbourLists = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Qubo:
+    """The energy ``offset + sum linear[i] b[i] + sum couplings[m] b[rows[m]] b[columns[m]]``.
+
+    Couplings stand once each, with row < column, sorted by row, then column, and none is zero:
+    `Qubo.of` brings any list of terms into this form. Label i says what variable i means.
+
+    >>> qubo = Qubo.of([0, 0, 1], [0, 1, 0], [-3, 1, 1], variable_count=2, offset=5)
+    >>> qubo
+    Qubo(2 variables, 1 couplings, int64)
+    >>> qubo.energy([1, 1])
+    4
+    >>> qubo.energy([[0, 0], [1, 0]])
+    array([5, 2])
+    """
+
+    linear: NDArray[Any]
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    couplings: NDArray[Any]
+    offset: int | float
+    labels: Sequence[Hashable]
+
+    def __post_init__(self) -> None:
+        if not self.rows.shape == self.columns.shape == self.couplings.shape:
+            raise ShapeError(
+                "rows, columns and couplings must have one entry per coupling; got "
+                f"{self.rows.shape}, {self.columns.shape} and {self.couplings.shape}"
+            )
+        if len(self.labels) != self.variable_count:
+            raise ShapeError(
+                f"labels must have {self.variable_count} entries, one per variable; "
+                f"got {len(self.labels)}"
+            )
+        for array in (self.linear, self.rows, self.columns, self.couplings):
+            array.setflags(write=False)
+
+    @classmethod
+    def of(
+        cls,
+        rows: ArrayLike,
+        columns: ArrayLike,
+        values: ArrayLike,
+        *,
+        variable_count: int,
+        offset: float = 0,
+        labels: Sequence[Hashable] | None = None,
+    ) -> "Qubo":
+        """Sum terms ``values[m] * b[rows[m]] * b[columns[m]]`` in any order, with repeats.
+
+        Terms with row == column are linear, as b * b = b. Values stay int64 if they are whole
+        numbers and `offset` is one too.
+        """
+        row, column = _index_arrays(rows, columns, variable_count)
+        value = _coefficients(values, offset)
+        if not row.shape == column.shape == value.shape:
+            raise ShapeError(
+                "rows, columns and values must have one entry per term; got "
+                f"{row.shape}, {column.shape} and {value.shape}"
+            )
+        linear, *triangle = _canonical(row, column, value, variable_count)
+        exact = int(offset) if linear.dtype.kind == "i" else float(offset)
+        names = range(variable_count) if labels is None else labels
+        return cls(linear, *triangle, exact, names)
+
+    @property
+    def variable_count(self) -> int:
+        """Number of bits."""
+        return len(self.linear)
+
+    @property
+    def coupling_count(self) -> int:
+        """Number of nonzero couplings."""
+        return len(self.couplings)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all coefficients are whole numbers kept as int64."""
+        return self.linear.dtype.kind == "i"
+
+    def energy(self, bits: ArrayLike) -> Any:
+        """Return the energy of one assignment, or of each row of a matrix of assignments."""
+        states = require_bits("bits", bits, count=self.variable_count)
+        if states.ndim == 1:
+            both = states[self.rows] & states[self.columns]
+            total = states @ self.linear + both @ self.couplings + self.offset
+            return total.item()
+        wide = states.astype(self.linear.dtype)
+        return wide @ self.linear + ((wide @ self._triangle) * wide).sum(axis=1) + self.offset
+
+    def neighbour_lists(self) -> NeighbourLists:
+        """Return (linear, starts, columns, couplings) for kernels, each coupling in both directions.
+
+        The neighbours of variable i are ``columns[starts[i]:starts[i + 1]]``, in increasing order,
+        and ``couplings`` at the same places their couplings.
+        """
+        both = (self._triangle + self._triangle.T).tocsr()
+        both.sort_indices()
+        return (
+            self.linear,
+            both.indptr.astype(np.int64),
+            both.indices.astype(np.int32, copy=False),
+            both.data,
+        )
+
+    def to_ising(self) -> "Ising":
+        """Return the same energy over spins s = 2 b - 1."""
+        from qubonn.quadratic.ising import ising_of
+
+        return ising_of(self)
+
+    def to_dimod(self) -> "dimod.BinaryQuadraticModel":
+        """Return the same energy as a dimod model whose variables are the labels."""
+        from qubonn.quadratic.dimod_form import to_dimod
+
+        return to_dimod(self)
+
+    @classmethod
+    def from_dimod(cls, model: "dimod.BinaryQuadraticModel") -> "Qubo":
+        """Read a dimod model, binary or spin; its variables become the labels, in its order."""
+        from qubonn.quadratic.dimod_form import from_dimod
+
+        return from_dimod(model)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the QUBO in the format that the suffix names: .npz, .qubo, .json or .bqm."""
+        from qubonn.quadratic.files import save_qubo
+
+        save_qubo(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Qubo":
+        """Read a QUBO written by `save` or by other programs, by its suffix."""
+        from qubonn.quadratic.files import load_qubo
+
+        return load_qubo(path)
+
+    @cached_property
+    def _triangle(self) -> Any:
+        from scipy.sparse import csr_array
+
+        starts = np.searchsorted(self.rows, np.arange(self.variable_count + 1))
+        shape = (self.variable_count, self.variable_count)
+        return csr_array((self.couplings, self.columns, starts), shape=shape)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Qubo):
+            return NotImplemented
+        return (
+            self.offset == other.offset
+            and self.is_exact == other.is_exact
+            and np.array_equal(self.linear, other.linear)
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.columns, other.columns)
+            and np.array_equal(self.couplings, other.couplings)
+            and list(self.labels) == list(other.labels)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.variable_count, self.coupling_count, self.offset))
+
+    def __repr__(self) -> str:
+        size = f"{self.variable_count} variables, {self.coupling_count} couplings"
+        return f"Qubo({size}, {self.linear.dtype})"
+
+
+def _index_arrays(
+    rows: ArrayLike, columns: ArrayLike, variable_count: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    if not 0 <= variable_count < 2**31:
+        raise RangeError(f"variable_count must lie in 0..{2**31 - 1}; got {variable_count}")
+    checked = []
+    for name, values in (("rows", rows), ("columns", columns)):
+        array = np.asarray(values)
+        if array.size and (
+            array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= variable_count
+        ):
+            raise RangeError(
+                f"{name} must be variable numbers in 0..{variable_count - 1}; "
+                f"got {array.min()} to {array.max()} ({array.dtype})"
+            )
+        checked.append(array.astype(np.int32, copy=False))
+    return checked[0], checked[1]
+
+
+def _coefficients(values: ArrayLike, offset: float) -> NDArray[Any]:
+    array = np.asarray(values)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iuf":
+        raise AlphabetError(f"values must be numbers; got {array.dtype}")
+    if not np.isfinite(offset) or (array.dtype.kind == "f" and not np.isfinite(array).all()):
+        raise AlphabetError("values and offset must be finite; got NaN or infinity among them")
+    is_whole = array.dtype.kind in "iu" and float(offset).is_integer()
+    return array.astype(np.int64 if is_whole else np.float64, copy=False)
+
+
+def _canonical(
+    rows: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[Any], variable_count: int
+) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+    """Return linear, rows, columns, couplings with each pair once, row < column, no zeros."""
+    from scipy.sparse import coo_array
+
+    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    matrix = coo_array((values, (low, high)), shape=(variable_count, variable_count)).tocsr()
+    matrix.sum_duplicates()
+    linear = matrix.diagonal()
+    row = np.repeat(np.arange(variable_count, dtype=np.int32), np.diff(matrix.indptr))
+    column = matrix.indices.astype(np.int32, copy=False)
+    keep = (row != column) & (matrix.data != 0)
+    return linear, row[keep], column[keep], matrix.data[keep]

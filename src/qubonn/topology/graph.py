@@ -1,0 +1,355 @@
+"""Topology: a directed multigraph whose arcs may share weights.
+
+Arcs, layers, text or a networkx graph -> Topology.  Paper, section "Model formulation".
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import IntVector, require_count, require_indices
+from qubonn.errors import RangeError, ShapeError, TopologyError
+from qubonn.topology.layers import Shape, layered_arcs, layers_of_sizes
+from qubonn.topology.notation import read_notation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from qubonn.topology.thinning import Thinning
+
+__all__ = ["Topology"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Topology:
+    """A network without its parameters: who listens to whom, through which weight.
+
+    Nodes are numbered inputs first, then hidden nodes, then outputs. Arc `a` leads from node
+    ``source_of[a]`` to node ``target_of[a]`` and carries weight ``weight_of[a]``; several arcs may
+    carry one weight, run in parallel, skip layers or close cycles. Every node that is not an input
+    has a bias of its own. Build one with `dense`, `parse`, `from_arcs` or `from_networkx`.
+
+    >>> topology = Topology.dense(25, 3, 2)
+    >>> topology.node_count, topology.arc_count, topology.weight_count
+    (30, 81, 81)
+    >>> topology.predecessors(28)
+    array([25, 26, 27])
+    """
+
+    input_count: int
+    output_count: int
+    node_count: int
+    source_of: IntVector
+    target_of: IntVector
+    weight_of: IntVector
+    layer_shapes: tuple[Shape, ...] | None = None  # what `dense` and `parse` know; for pictures
+
+    def __post_init__(self) -> None:
+        require_count("inputs", self.input_count, least=0)
+        require_count("outputs", self.output_count)
+        if self.node_count < self.input_count + self.output_count:
+            raise TopologyError(
+                f"nodes must be at least inputs + outputs = {self.input_count + self.output_count}; "
+                f"got {self.node_count}"
+            )
+        for name in ("source_of", "target_of"):
+            _freeze(self, name, require_indices(name, getattr(self, name), below=self.node_count))
+        most = max(len(self.source_of), 1)
+        _freeze(self, "weight_of", require_indices("weight_of", self.weight_of, below=most))
+        if not len(self.source_of) == len(self.target_of) == len(self.weight_of):
+            raise ShapeError(
+                "source_of, target_of and weight_of must have one entry per arc; got "
+                f"{len(self.source_of)}, {len(self.target_of)} and {len(self.weight_of)}"
+            )
+        self._require_sound_graph()
+
+    # ---- constructors ----
+
+    @classmethod
+    def dense(cls, *layer_sizes: int) -> "Topology":
+        """Connect each layer fully to the next; the first is the inputs, the last the outputs."""
+        if len(layer_sizes) < 2:
+            raise TopologyError(
+                f"dense needs at least two layer sizes, inputs and outputs; got {layer_sizes}"
+            )
+        for size in layer_sizes:
+            require_count("a layer size", size)
+        return cls._of_layers(layers_of_sizes(layer_sizes))
+
+    @classmethod
+    def parse(cls, notation: str, *, inputs: int | Sequence[int], outputs: int) -> "Topology":
+        """Read hidden layers in the paper's notation; a fully connected output layer follows.
+
+        `inputs` is a number of nodes, or (rows, columns), or (channels, rows, columns).
+
+        >>> Topology.parse("conv(3x3x2) + fc(4)", inputs=(5, 5), outputs=2)
+        Topology((1, 5, 5) -> (2, 3, 3) -> 4 -> 2: 49 nodes, 278 arcs, 98 weights)
+        """
+        return cls._of_layers(read_notation(notation, inputs, outputs))
+
+    @classmethod
+    def from_arcs(
+        cls,
+        arcs: Iterable[Sequence[int]] | ArrayLike,
+        *,
+        inputs: int,
+        outputs: int,
+        nodes: int | None = None,
+    ) -> "Topology":
+        """Build any graph from (source, target) or (source, target, weight) triples.
+
+        The first `inputs` nodes are inputs, the last `outputs` nodes are outputs; `nodes` is one
+        more than the largest node number unless given. Without weight numbers each arc has its own.
+
+        >>> Topology.from_arcs([(0, 2), (1, 2), (2, 3), (3, 2)], inputs=2, outputs=1)
+        Topology(2 inputs, 1 hidden, 1 output: 4 nodes, 4 arcs, 4 weights, cyclic)
+        """
+        table = _arc_table(arcs)
+        largest = int(table[:, :2].max()) if table.size else -1
+        least = require_count("inputs", inputs, least=0) + require_count("outputs", outputs)
+        node_count = (
+            max(largest + 1, least) if nodes is None else require_count("nodes", nodes, least=1)
+        )
+        weights = table[:, 2] if table.shape[1] == 3 else np.arange(len(table))
+        return cls(inputs, outputs, node_count, table[:, 0], table[:, 1], weights)
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        *,
+        inputs: Sequence[Any] | None = None,
+        outputs: Sequence[Any] | None = None,
+    ) -> "Topology":
+        """Read a networkx directed (multi)graph.
+
+        `inputs` and `outputs` list graph nodes in order; without them, nodes whose attribute `role`
+        is "input" or "output" are taken. Nodes are numbered inputs, others in graph order, outputs.
+        Edges with the same attribute `weight_number` share a weight.
+        """
+        from qubonn.topology.networkx_form import read_graph
+
+        return cls.from_arcs(**read_graph(graph, inputs, outputs))
+
+    def to_networkx(self) -> Any:
+        """Return a networkx MultiDiGraph with node attribute `role`, edge attribute `weight_number`."""
+        from qubonn.topology.networkx_form import to_graph
+
+        return to_graph(self)
+
+    # ---- nodes and arcs ----
+
+    @property
+    def arc_count(self) -> int:
+        """Number of connections, |A| in the paper."""
+        return len(self.source_of)
+
+    @cached_property
+    def weight_count(self) -> int:
+        """Number of distinct weights; fewer than arcs where arcs share."""
+        return int(self.weight_of.max()) + 1 if self.arc_count else 0
+
+    @property
+    def hidden_count(self) -> int:
+        """Number of nodes that are neither inputs nor outputs."""
+        return self.node_count - self.input_count - self.output_count
+
+    @property
+    def neuron_count(self) -> int:
+        """Number of nodes with a bias: all but the inputs."""
+        return self.node_count - self.input_count
+
+    @property
+    def inputs(self) -> range:
+        """Input nodes, N_0 in the paper."""
+        return range(self.input_count)
+
+    @property
+    def outputs(self) -> range:
+        """Output nodes, N_f in the paper."""
+        return range(self.node_count - self.output_count, self.node_count)
+
+    @cached_property
+    def fan_in(self) -> IntVector:
+        """Number of arcs into each node, |P_j| in the paper; parallel arcs count each."""
+        return np.bincount(self.target_of, minlength=self.node_count)
+
+    @cached_property
+    def arcs_by_target(self) -> tuple[IntVector, IntVector]:
+        """Return (starts, arcs): the arcs into node j are ``arcs[starts[j]:starts[j + 1]]``."""
+        starts = np.concatenate([[0], np.cumsum(self.fan_in)])
+        return starts, np.argsort(self.target_of, kind="stable")
+
+    def arcs_into(self, node: int) -> IntVector:
+        """Arc numbers that end in `node`, in arc order."""
+        starts, arcs = self.arcs_by_target
+        return arcs[starts[node] : starts[node + 1]]
+
+    def predecessors(self, node: int) -> IntVector:
+        """Sources of the arcs into `node`, once per arc; P_j in the paper."""
+        return self.source_of[self.arcs_into(node)]
+
+    @cached_property
+    def is_acyclic(self) -> bool:
+        """Whether a forward pass exists."""
+        return self.levels_or_none(()) is not None
+
+    def levels(self, cut: Iterable[int] = ()) -> tuple[IntVector, ...]:
+        """Group the neurons so that each listens only to inputs, cut nodes and earlier groups.
+
+        Arcs that leave a node of `cut` are ignored: its activation is known beforehand.
+        """
+        levels = self.levels_or_none(tuple(cut))
+        if levels is None:
+            source, target = self.some_arc_on_a_cycle()
+            raise TopologyError(
+                f"arc {source} -> {target} closes a cycle; the forward pass needs an acyclic graph: "
+                "use network.settle(x) to look for consistent activations"
+            )
+        return levels
+
+    def levels_or_none(self, cut: tuple[int, ...]) -> tuple[IntVector, ...] | None:
+        """Return the levels, or None where a cycle avoids every node of `cut`."""
+        depth = self._depths(cut)
+        if depth is None:
+            return None
+        neurons = np.arange(self.input_count, self.node_count)
+        return tuple(neurons[depth[neurons] == d] for d in np.unique(depth[neurons]))
+
+    def some_arc_on_a_cycle(self) -> tuple[int, int]:
+        """Return (source, target) of one arc that lies on a cycle."""
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        loops = np.flatnonzero(self.source_of == self.target_of)
+        if len(loops):
+            return int(self.source_of[loops[0]]), int(self.target_of[loops[0]])
+        shape = (self.node_count, self.node_count)
+        graph = coo_array((np.ones(self.arc_count), (self.source_of, self.target_of)), shape=shape)
+        _, component = connected_components(graph, directed=True, connection="strong")
+        inside = np.flatnonzero(component[self.source_of] == component[self.target_of])
+        back = inside[np.argmin(self.target_of[inside] - self.source_of[inside])]
+        return int(self.source_of[back]), int(self.target_of[back])
+
+    def thin(self, dropped: Iterable[int]) -> "Thinning":
+        """Remove nodes and the arcs that touch them; see `qubonn.topology.thinning`."""
+        from qubonn.topology.thinning import thin
+
+        return thin(self, dropped)
+
+    # ---- a picture, and how Python sees it ----
+
+    def draw(self, axes: "Axes | None" = None, **options: Any) -> "Axes":
+        """Draw nodes and arcs with matplotlib and return the axes; see `qubonn.topology.drawing`."""
+        from qubonn.topology.drawing import draw_topology
+
+        return draw_topology(self, axes, **options)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Topology):
+            return NotImplemented
+        return (
+            (self.input_count, self.output_count, self.node_count)
+            == (other.input_count, other.output_count, other.node_count)
+            and np.array_equal(self.source_of, other.source_of)
+            and np.array_equal(self.target_of, other.target_of)
+            and np.array_equal(self.weight_of, other.weight_of)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.input_count, self.output_count, self.node_count, self.arc_count))
+
+    def __repr__(self) -> str:
+        if self.layer_shapes is None:
+            outputs = f"{self.output_count} output{'s' if self.output_count > 1 else ''}"
+            what = f"{self.input_count} inputs, {self.hidden_count} hidden, {outputs}"
+        else:
+            what = " -> ".join(str(s[0]) if len(s) == 1 else str(s) for s in self.layer_shapes)
+        counts = f"{self.node_count} nodes, {self.arc_count} arcs, {self.weight_count} weights"
+        return f"Topology({what}: {counts}{'' if self.is_acyclic else ', cyclic'})"
+
+    # ---- helpers ----
+
+    @classmethod
+    def _of_layers(cls, layers: Sequence[Any]) -> "Topology":
+        sources, targets, weights, shapes = layered_arcs(layers)
+        sizes = [int(np.prod(shape)) for shape in shapes]
+        return cls(sizes[0], sizes[-1], sum(sizes), sources, targets, weights, shapes)
+
+    def _require_sound_graph(self) -> None:
+        into_inputs = np.flatnonzero(self.target_of < self.input_count)
+        if len(into_inputs):
+            arc = into_inputs[0]
+            raise TopologyError(
+                f"inputs must have no predecessors; arc {self.source_of[arc]} -> "
+                f"{self.target_of[arc]} ends in an input: make that node a hidden node"
+            )
+        unused = np.flatnonzero(np.bincount(self.weight_of, minlength=self.weight_count) == 0)
+        if len(unused):
+            raise TopologyError(
+                f"weights must be numbered 0, 1, 2, ... without gaps; weight {unused[0]} has no arc"
+            )
+        if self.layer_shapes is not None:
+            total = sum(int(np.prod(shape)) for shape in self.layer_shapes)
+            if total != self.node_count:
+                raise TopologyError(
+                    f"layer_shapes must add up to {self.node_count} nodes; got {total}"
+                )
+
+    def _depths(self, cut: tuple[int, ...]) -> IntVector | None:
+        """Longest path to each node, in arcs that do not leave `cut`; None if there is a cycle."""
+        is_cut = np.zeros(self.node_count, dtype=bool)
+        is_cut[list(cut)] = True
+        counted = ~is_cut[self.source_of]
+        waiting = np.bincount(self.target_of[counted], minlength=self.node_count)
+        order = np.argsort(self.source_of, kind="stable")
+        starts = np.searchsorted(self.source_of[order], np.arange(self.node_count + 1))
+        depth = np.zeros(self.node_count, dtype=np.int64)
+        depth[self.input_count :] = 1
+        ready = np.flatnonzero(waiting == 0)
+        done = len(ready)
+        while len(ready):
+            senders = ready[~is_cut[ready]]
+            arcs = order[_ranges(starts[senders], starts[senders + 1])]
+            targets = self.target_of[arcs]
+            np.maximum.at(depth, targets, depth[self.source_of[arcs]] + 1)
+            np.subtract.at(waiting, targets, 1)
+            touched = np.unique(targets)
+            ready = touched[waiting[touched] == 0]
+            done += len(ready)
+        return depth if done == self.node_count else None
+
+
+def _ranges(starts: IntVector, ends: IntVector) -> IntVector:
+    """Concatenate arange(start, end) for every pair."""
+    lengths = ends - starts
+    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    return offsets + np.arange(lengths.sum())
+
+
+def _arc_table(arcs: Iterable[Sequence[int]] | ArrayLike) -> NDArray[np.int64]:
+    rows = arcs if isinstance(arcs, np.ndarray) else list(arcs)  # type: ignore[arg-type]
+    try:
+        table = np.asarray(rows)
+    except ValueError:
+        table = np.zeros((1, 0))
+    if table.size == 0 and len(rows) == 0:
+        return np.zeros((0, 2), dtype=np.int64)
+    if table.ndim != 2 or table.shape[1] not in (2, 3) or table.dtype.kind not in "iu":
+        raise ShapeError(
+            "arcs must all be (source, target), or all (source, target, weight), in whole numbers; "
+            f"got {str(rows[0])!r:.60} first"
+        )
+    if table.min() < 0:
+        raise RangeError(f"arcs must name nodes and weights by numbers from 0; got {table.min()}")
+    return table.astype(np.int64)
+
+
+def _freeze(record: object, name: str, array: NDArray[np.int64]) -> None:
+    array = array.copy()
+    array.setflags(write=False)
+    object.__setattr__(record, name, array)

@@ -1,0 +1,97 @@
+"""Layers that connect one sheet of nodes to the next: dense and convolution.
+
+Layer shapes -> arcs.  Numbering is part of the interface: targets in order, and for each target its
+sources in order; convolution weights filter by filter, then channel, row and column.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from qubonn.checks import IntVector
+
+__all__ = ["Arcs", "Convolution", "Dense", "Shape", "Sheet", "layered_arcs", "layers_of_sizes"]
+
+Shape = tuple[int, ...]  # (nodes,) or (channels, rows, columns)
+Arcs = tuple[IntVector, IntVector, IntVector]  # source, target and weight, each counted from 0
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The inputs: a shape and no arcs."""
+
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Every node listens to every node of the layer before, each arc with its own weight."""
+
+    size: int
+
+    def shape_after(self, before: Shape) -> Shape:
+        """Return the shape of this layer."""
+        return (self.size,)
+
+    def arcs_from(self, before: Shape) -> Arcs:
+        """Return the arcs from a layer of shape `before`."""
+        source_count = int(np.prod(before))
+        targets, sources = np.divmod(np.arange(self.size * source_count), source_count)
+        return sources, targets, np.arange(self.size * source_count)
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Filters slide over the layer before, one step at a time, without padding; weights are shared.
+
+    A filter spans all channels of the layer before. Biases stay one per neuron.
+    """
+
+    rows: int
+    columns: int
+    filters: int = 1
+
+    def shape_after(self, before: Shape) -> Shape:
+        """Return the shape of this layer."""
+        _, rows, columns = before
+        return (self.filters, rows - self.rows + 1, columns - self.columns + 1)
+
+    def arcs_from(self, before: Shape) -> Arcs:
+        """Return the arcs from a layer of shape `before`."""
+        channels, in_rows, in_columns = before
+        axes = (*self.shape_after(before), channels, self.rows, self.columns)
+        index = np.indices(axes, dtype=np.int64).reshape(6, -1)
+        out_filter, out_row, out_column, channel, row, column = index
+        sources = (channel * in_rows + out_row + row) * in_columns + out_column + column
+        targets = (out_filter * axes[1] + out_row) * axes[2] + out_column
+        weights = ((out_filter * channels + channel) * self.rows + row) * self.columns + column
+        return sources, targets, weights
+
+
+Layer = Sheet | Dense | Convolution
+
+
+def layers_of_sizes(sizes: Sequence[int]) -> list[Layer]:
+    """Return inputs of the first size and a dense layer for each further one."""
+    return [Sheet((sizes[0],)), *(Dense(size) for size in sizes[1:])]
+
+
+def layered_arcs(
+    layers: Sequence[Layer],
+) -> tuple[IntVector, IntVector, IntVector, tuple[Shape, ...]]:
+    """Return source, target and weight of every arc, and the shape of every layer."""
+    first, *rest = layers
+    assert isinstance(first, Sheet)
+    shapes, parts = [first.shape], []
+    node_count = weight_count = 0
+    for layer in rest:
+        assert not isinstance(layer, Sheet)
+        sources, targets, weights = layer.arcs_from(shapes[-1])
+        before = int(np.prod(shapes[-1]))
+        parts.append((sources + node_count, targets + node_count + before, weights + weight_count))
+        node_count += before
+        weight_count += int(weights.max()) + 1
+        shapes.append(layer.shape_after(shapes[-1]))
+    source_of, target_of, weight_of = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return source_of, target_of, weight_of, tuple(shapes)
