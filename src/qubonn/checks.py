@@ -19,13 +19,17 @@ __all__ = [
     "SpinMatrix",
     "SpinVector",
     "require_bits",
+    "require_column_count",
     "require_count",
     "require_indices",
+    "require_memory",
     "require_real_matrix",
     "require_spin_matrix",
     "require_spins",
     "require_strength",
 ]
+
+HARMLESS_BYTES = 64 << 20  # so little that nobody need ask the system for it
 
 BitVector = NDArray[np.int8]  # of 0 and 1
 BitMatrix = NDArray[np.int8]
@@ -74,9 +78,7 @@ def require_spins(name: str, values: ArrayLike, *, count: int, of: str) -> SpinV
     """Return `count` values of -1 or +1 as int8; `of` says what there is one of for each value."""
     array = _numeric(name, values)
     if array.shape != (count,):
-        raise ShapeError(
-            f"{name} must have {count} values, one per {of}; got shape {array.shape}"
-        )
+        raise ShapeError(f"{name} must have {count} values, one per {of}; got shape {array.shape}")
     return _spins(name, array)
 
 
@@ -98,6 +100,17 @@ def require_real_matrix(name: str, values: ArrayLike, *, columns: int, of: str) 
             "fill in or remove such rows first"
         )
     return array
+
+
+def require_column_count(name: str, values: ArrayLike, *, of: str) -> int:
+    """Return how many columns a matrix of numbers has: any number but none, one per `of`."""
+    array = _numeric(name, values)
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ShapeError(
+            f"{name} must be a matrix with at least one column, one per {of}; "
+            f"got shape {array.shape}"
+        )
+    return int(array.shape[1])
 
 
 def require_bits(name: str, values: ArrayLike, *, count: int) -> BitMatrix:
@@ -132,7 +145,9 @@ def _numeric(name: str, values: ArrayLike) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError:
-        raise ShapeError(f"{name} must be a rectangular array; got rows of unequal length") from None
+        raise ShapeError(
+            f"{name} must be a rectangular array; got rows of unequal length"
+        ) from None
     if array.dtype.kind == "b":
         return array.astype(np.int8)
     if array.dtype.kind not in "iuf":
@@ -147,3 +162,25 @@ def _spins(name: str, array: NDArray[Any]) -> NDArray[np.int8]:
         hint = "; turn bits into spins with 2 * bits - 1" if bad == 0 else ""
         raise AlphabetError(f"{name} must be -1 or +1; got {bad}{hint}")
     return array.astype(np.int8, copy=False)
+
+
+def require_memory(what: str, byte_count: int) -> None:
+    """Refuse work that needs more memory than the machine has free."""
+    free = _free_memory() if byte_count > HARMLESS_BYTES else None
+    if free is not None and byte_count > free:
+        raise RangeError(
+            f"{what} needs about {byte_count / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
+            "use fewer examples or a smaller network"
+        )
+
+
+def _free_memory() -> int | None:
+    """Bytes that can be had without swapping, or None where the system does not say."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as stream:
+            for line in stream:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return None

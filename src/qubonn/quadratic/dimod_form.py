@@ -1,11 +1,14 @@
-"""Qubo <-> dimod.BinaryQuadraticModel, by arrays. Imports dimod, which takes a moment, when called."""
+"""Qubo <-> dimod.BinaryQuadraticModel, by arrays.
+
+Imports dimod, which takes a moment, when called.
+"""
 
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from qubonn.quadratic.qubo import Qubo
+from qubonn.quadratic.qubo import Qubo, whole_if_exact
 
 if TYPE_CHECKING:
     import dimod
@@ -28,18 +31,20 @@ def to_dimod(qubo: Qubo) -> "dimod.BinaryQuadraticModel":
 
 def from_dimod(model: "dimod.BinaryQuadraticModel") -> Qubo:
     """Read a model of either vartype; coefficients become int64 if all are whole numbers."""
-    binary = model.change_vartype("BINARY", inplace=False)
+    import dimod
+
+    binary = model.change_vartype(dimod.BINARY, inplace=False)
     labels: list[Hashable] = list(binary.variables)
-    linear, (rows, columns, values), offset = binary.to_numpy_vectors(variable_order=labels)
-    terms = np.concatenate([np.asarray(linear, float), np.asarray(values, float)])
-    if float(offset).is_integer() and (terms == np.rint(terms)).all():
-        terms = terms.astype(np.int64)
+    vectors = binary.to_numpy_vectors(variable_order=labels)
+    rows, columns, values = vectors.quadratic
+    terms = np.concatenate([vectors.linear_biases, values]).astype(np.float64)
+    offset = float(vectors.offset)
     everyone = np.arange(len(labels))
     return Qubo.of(
         np.concatenate([everyone, rows]),
         np.concatenate([everyone, columns]),
-        terms,
+        whole_if_exact(terms, offset),
         variable_count=len(labels),
-        offset=float(offset),
+        offset=offset,
         labels=labels,
     )

@@ -62,6 +62,6 @@ def fix(qubo: Qubo, known: Mapping[int, int]) -> FixedQubo:
         values,
         variable_count=len(free),
         offset=qubo.energy(template),
-        labels=[qubo.labels[variable] for variable in free],
+        labels=[qubo.labels[variable] for variable in free.tolist()],
     )
     return FixedQubo(small, free, template)

@@ -6,16 +6,19 @@ Terms -> Hamiltonian -> Qubo.
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qubonn.errors import RangeError
 from qubonn.quadratic.qubo import Qubo
 
 __all__ = ["Hamiltonian"]
 
-Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # rows, columns, values: equal shapes
+Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # rows, columns, values; they broadcast
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +52,7 @@ class Hamiltonian:
     @classmethod
     def quadratic(cls, first: ArrayLike, second: ArrayLike, values: ArrayLike) -> "Hamiltonian":
         """Return the sum of ``values * b[first] * b[second]``; arrays broadcast."""
-        rows, columns, coefficients = np.broadcast_arrays(first, second, values)
-        return cls(((rows, columns, coefficients),)) if rows.size else cls()
+        return cls(((np.asarray(first), np.asarray(second), np.asarray(values)),))
 
     @classmethod
     def total(cls, terms: Sequence["Hamiltonian"]) -> "Hamiltonian":
@@ -68,19 +70,50 @@ class Hamiltonian:
             return Hamiltonian()
         if factor == 1:
             return self
-        parts = tuple((rows, columns, factor * values) for rows, columns, values in self.parts)
+        parts = tuple(
+            (rows, columns, _scaled(factor, values)) for rows, columns, values in self.parts
+        )
         return Hamiltonian(parts, factor * self.offset)
 
     def to_qubo(self, variable_count: int, labels: Sequence[Hashable] | None = None) -> Qubo:
         """Merge the terms over `variable_count` bits."""
-        columns = ([], [], []) if not self.parts else zip(*self.parts, strict=True)
-        row, column, value = (_joined(list(part)) for part in columns)
-        return Qubo.of(
-            row, column, value, variable_count=variable_count, offset=self.offset, labels=labels
+        shapes = [np.broadcast(*part).shape for part in self.parts]
+        is_whole = float(self.offset).is_integer() and all(
+            values.dtype.kind in "iu" or prod(shape) == 0
+            for (_, _, values), shape in zip(self.parts, shapes, strict=True)
+        )
+        coefficient = np.int64 if is_whole else np.float64
+        rows = _joined([rows for rows, _, _ in self.parts], shapes, np.int32)
+        columns = _joined([columns for _, columns, _ in self.parts], shapes, np.int32)
+        _require_variables(rows, variable_count)
+        _require_variables(columns, variable_count)
+        return Qubo.of_terms(
+            rows,
+            columns,
+            _joined([values for _, _, values in self.parts], shapes, coefficient),
+            variable_count=variable_count,
+            offset=self.offset,
+            labels=labels,
         )
 
 
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    if not parts:
-        return np.zeros(0, dtype=np.int64)
-    return np.concatenate([part.ravel() for part in parts])
+def _scaled(factor: float, values: NDArray[Any]) -> NDArray[Any]:
+    """Multiply in int64 or float64: small types such as int8 would wrap around."""
+    is_whole = isinstance(factor, (int, np.integer)) and values.dtype.kind in "iu"
+    return values.astype(np.int64 if is_whole else np.float64) * factor
+
+
+def _require_variables(numbers: NDArray[np.int32], variable_count: int) -> None:
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= variable_count):
+        raise RangeError(
+            f"variables must lie in 0..{variable_count - 1}; got {numbers.min()} to {numbers.max()}"
+        )
+
+
+def _joined(parts: list[NDArray[Any]], shapes: list[tuple[int, ...]], dtype: type) -> NDArray[Any]:
+    """Broadcast each part to its shape and put all into one vector; each is copied once."""
+    ends = list(accumulate(map(prod, shapes), initial=0))
+    joined: NDArray[Any] = np.empty(ends[-1], dtype=dtype)
+    for part, shape, start, end in zip(parts, shapes, ends[:-1], ends[1:], strict=True):
+        joined[start:end].reshape(shape)[...] = part
+    return joined

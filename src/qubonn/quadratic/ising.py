@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import require_spin_matrix, require_spins
-from qubonn.quadratic.qubo import Qubo
+from qubonn.quadratic.qubo import Qubo, whole_if_exact
 
 __all__ = ["Ising", "ising_of"]
 
@@ -57,12 +57,10 @@ class Ising:
         offset = self.offset - self.fields.sum() + self.couplings.sum()
         values = np.concatenate([linear, 4 * self.couplings])
         everyone = np.arange(count, dtype=np.int32)
-        if float(offset).is_integer() and (values == np.rint(values)).all():
-            values = values.astype(np.int64)
         return Qubo.of(
             np.concatenate([everyone, self.rows]),
             np.concatenate([everyone, self.columns]),
-            values,
+            whole_if_exact(values, float(offset)),
             variable_count=count,
             offset=float(offset),
             labels=self.labels,

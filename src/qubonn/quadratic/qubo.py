@@ -80,15 +80,31 @@ class Qubo:
         """
         row, column = _index_arrays(rows, columns, variable_count)
         value = _coefficients(values, offset)
-        if not row.shape == column.shape == value.shape:
+        if not row.shape == column.shape == value.shape == (value.size,):
             raise ShapeError(
-                "rows, columns and values must have one entry per term; got "
+                "rows, columns and values must be vectors with one entry per term; got "
                 f"{row.shape}, {column.shape} and {value.shape}"
             )
-        linear, *triangle = _canonical(row, column, value, variable_count)
+        return cls.of_terms(
+            row, column, value, variable_count=variable_count, offset=offset, labels=labels
+        )
+
+    @classmethod
+    def of_terms(
+        cls,
+        rows: NDArray[np.int32],
+        columns: NDArray[np.int32],
+        values: NDArray[Any],
+        *,
+        variable_count: int,
+        offset: float,
+        labels: Sequence[Hashable] | None,
+    ) -> "Qubo":
+        """Do as `of` does, for arrays that are known to be sound."""
+        linear, low, high, couplings = _canonical(rows, columns, values, variable_count)
         exact = int(offset) if linear.dtype.kind == "i" else float(offset)
         names = range(variable_count) if labels is None else labels
-        return cls(linear, *triangle, exact, names)
+        return cls(linear, low, high, couplings, exact, names)
 
     @property
     def variable_count(self) -> int:
@@ -116,7 +132,7 @@ class Qubo:
         return wide @ self.linear + ((wide @ self._triangle) * wide).sum(axis=1) + self.offset
 
     def neighbour_lists(self) -> NeighbourLists:
-        """Return (linear, starts, columns, couplings) for kernels, each coupling in both directions.
+        """Return (linear, starts, columns, couplings) for kernels, each coupling both ways.
 
         The neighbours of variable i are ``columns[starts[i]:starts[i + 1]]``, in increasing order,
         and ``couplings`` at the same places their couplings.
@@ -199,12 +215,12 @@ def _index_arrays(
     checked = []
     for name, values in (("rows", rows), ("columns", columns)):
         array = np.asarray(values)
-        if array.size and (
-            array.dtype.kind not in "iu" or array.min() < 0 or array.max() >= variable_count
-        ):
+        if array.size and array.dtype.kind not in "iu":
+            raise RangeError(f"{name} must be variable numbers; got {array.dtype}")
+        if array.size and (array.min() < 0 or array.max() >= variable_count):
             raise RangeError(
                 f"{name} must be variable numbers in 0..{variable_count - 1}; "
-                f"got {array.min()} to {array.max()} ({array.dtype})"
+                f"got {array.min()} to {array.max()}"
             )
         checked.append(array.astype(np.int32, copy=False))
     return checked[0], checked[1]
@@ -218,17 +234,70 @@ def _coefficients(values: ArrayLike, offset: float) -> NDArray[Any]:
         raise AlphabetError(f"values must be numbers; got {array.dtype}")
     if not np.isfinite(offset) or (array.dtype.kind == "f" and not np.isfinite(array).all()):
         raise AlphabetError("values and offset must be finite; got NaN or infinity among them")
-    is_whole = array.dtype.kind in "iu" and float(offset).is_integer()
-    return array.astype(np.int64 if is_whole else np.float64, copy=False)
+    total = magnitude(array, offset)
+    if not np.isfinite(total):
+        raise RangeError("values and offset must have finite sums; they exceed what float64 holds")
+    if array.dtype.kind == "f" or not float(offset).is_integer():
+        return array.astype(np.float64, copy=False)
+    if total >= 2**63:
+        raise RangeError(
+            "whole values and offset must sum to less than 2**63 in magnitude, so that energies "
+            f"are exact; got about {total:.3g}: give the values as floats"
+        )
+    return array.astype(np.int64, copy=False)
+
+
+def whole_if_exact(values: NDArray[np.float64], offset: float) -> NDArray[Any]:
+    """Return floats as int64 if they and `offset` are whole and no energy can leave int64."""
+    is_whole = float(offset).is_integer() and (values == np.rint(values)).all()
+    return values.astype(np.int64) if is_whole and magnitude(values, offset) < 2**63 else values
+
+
+def magnitude(values: NDArray[Any], offset: float) -> float:
+    """Return a bound on the magnitude of every energy, and of every sum on the way to it."""
+    with np.errstate(over="ignore"):
+        return float(np.abs(values.astype(np.float64, copy=False)).sum()) + abs(float(offset))
 
 
 def _canonical(
     rows: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[Any], variable_count: int
 ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
     """Return linear, rows, columns, couplings with each pair once, row < column, no zeros."""
+    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
+    is_crowded = variable_count**2 <= 32 * len(values)
+    merge = _merged_in_a_square if is_crowded and _sums_fit_float(values) else _merged_by_rows
+    return merge(low, high, values, variable_count)
+
+
+def _sums_fit_float(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "f" or float(np.abs(values).sum(dtype=np.float64)) < 2**53
+
+
+def _merged_in_a_square(
+    low: NDArray[np.int32], high: NDArray[np.int32], values: NDArray[Any], variable_count: int
+) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+    """Add up in a full matrix: fastest while that is not much larger than the list of terms."""
+    place = low.astype(np.int64) * variable_count + high
+    square = np.bincount(place, weights=values, minlength=variable_count**2)
+    diagonal = slice(None, None, variable_count + 1)
+    linear = square[diagonal].astype(values.dtype)
+    square[diagonal] = 0
+    kept = np.flatnonzero(square != 0)  # much faster on booleans
+    rows, columns = np.divmod(kept, max(variable_count, 1))  # places can exceed int32
+    return (
+        linear,
+        rows.astype(np.int32),
+        columns.astype(np.int32),
+        square[kept].astype(values.dtype),
+    )
+
+
+def _merged_by_rows(
+    low: NDArray[np.int32], high: NDArray[np.int32], values: NDArray[Any], variable_count: int
+) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+    """Add up row by row: time and memory linear in the list of terms."""
     from scipy.sparse import coo_array
 
-    low, high = np.minimum(rows, columns), np.maximum(rows, columns)
     matrix = coo_array((values, (low, high)), shape=(variable_count, variable_count)).tocsr()
     matrix.sum_duplicates()
     linear = matrix.diagonal()

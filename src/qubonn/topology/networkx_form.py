@@ -31,7 +31,9 @@ def read_graph(
     if all("arc_number" in data for *_, data in edges):
         edges.sort(key=lambda edge: edge[2]["arc_number"])
     weights = _weight_numbers([data for *_, data in edges])
-    arcs = [(source, target, weight) for (source, target, _), weight in zip(edges, weights, strict=True)]
+    arcs = [
+        (source, target, weight) for (source, target, _), weight in zip(edges, weights, strict=True)
+    ]
     return {"arcs": arcs, "inputs": len(first), "outputs": len(last), "nodes": len(number)}
 
 

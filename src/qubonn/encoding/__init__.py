@@ -1,0 +1,6 @@
+"""Numbers and labels as spins of -1 and +1, and back."""
+
+from qubonn.encoding.inputs import BitPlanes, InputEncoder, Thermometer, Threshold
+from qubonn.encoding.labels import CodeBook
+
+__all__ = ["BitPlanes", "CodeBook", "InputEncoder", "Thermometer", "Threshold"]

@@ -1,0 +1,190 @@
+"""Code books: one codeword of output spins for each class.
+
+Labels <-> matrix of spins.  Paper, section "Experimental set-up" (classes as output vectors).
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import IntVector, SpinMatrix, require_column_count, require_spin_matrix
+from qubonn.errors import AlphabetError, ShapeError
+
+__all__ = ["CodeBook", "Labels"]
+
+Labels = Sequence[Hashable] | NDArray[Any]  # one-dimensional
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class CodeBook:
+    """Distinct classes, each with a codeword of -1 and +1 that no other class has.
+
+    Classes may be text, numbers or anything hashable; their order decides ties in `decode`.
+
+    >>> book = CodeBook(["no", "yes"], [[-1, -1, -1], [1, 1, 1]])
+    >>> book.encode(["yes", "no", "yes"])
+    array([[ 1,  1,  1],
+           [-1, -1, -1],
+           [ 1,  1,  1]], dtype=int8)
+    >>> book.decode([[1, -1, 1], [-1, -1, 1]])
+    array(['yes', 'no'], dtype='<U3')
+    """
+
+    classes: NDArray[Any]
+    codewords: SpinMatrix  # row i is the codeword of classes[i]
+
+    def __init__(self, classes: Labels, codewords: ArrayLike) -> None:
+        names = _require_classes(classes)
+        words = _require_codewords(codewords, names)
+        for name, array in (("classes", names), ("codewords", words)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def gray_code(cls, classes: Labels) -> "CodeBook":
+        """Use the fewest spins, such that each class differs from the next in exactly one.
+
+        The binary-reflected Gray code, most significant spin first; one class still gets one spin.
+
+        >>> CodeBook.gray_code(["O", "N", "L", "X"]).codewords
+        array([[-1, -1],
+               [-1,  1],
+               [ 1,  1],
+               [ 1, -1]], dtype=int8)
+        """
+        names = _require_classes(classes)
+        numbers = np.arange(len(names))
+        bit_count = max(1, (len(names) - 1).bit_length())
+        shifts = np.arange(bit_count)[::-1]
+        bits = (numbers ^ (numbers >> 1))[:, np.newaxis] >> shifts & 1
+        return cls(names, 2 * bits - 1)
+
+    @classmethod
+    def one_hot(cls, classes: Labels) -> "CodeBook":
+        """Give each class a spin of its own, +1 for its examples only.
+
+        >>> CodeBook.one_hot(["cat", "dog"]).codewords
+        array([[ 1, -1],
+               [-1,  1]], dtype=int8)
+        """
+        names = _require_classes(classes)
+        return cls(names, 2 * np.eye(len(names), dtype=np.int8) - 1)
+
+    @property
+    def spin_count(self) -> int:
+        """Number of spins in a codeword."""
+        return int(self.codewords.shape[1])
+
+    def encode(self, labels: Labels) -> SpinMatrix:
+        """Return the codeword of each label, one a row."""
+        array = _label_array("labels", labels)
+        class_of = self._class_numbers(array)
+        if class_of.min() < 0:
+            example = int(np.argmin(class_of))
+            raise AlphabetError(
+                f"labels must be among the {len(self.classes)} classes {_listed(self.classes)}; "
+                f"got {_plain(array[example])!r} as label {example}"
+            )
+        return self.codewords[class_of]
+
+    def decode(self, spins: ArrayLike) -> NDArray[Any]:
+        """Return the class of the nearest codeword for each row; of several, the earliest class."""
+        nearest: NDArray[Any] = self.classes[self.distances(spins).argmin(axis=1)]
+        return nearest
+
+    def distances(self, spins: ArrayLike) -> NDArray[np.int64]:
+        """Return in how many spins each row differs from each codeword: examples x classes.
+
+        >>> CodeBook.gray_code("ONLX").distances([[-1, 1]])
+        array([[1, 0, 1, 2]])
+        """
+        states = require_spin_matrix("spins", spins, columns=self.spin_count, of="output spin")
+        # int8 products of more than 127 spins would overflow; float64 sums are exact and fast
+        agreement = states.astype(np.float64) @ self.codewords.T.astype(np.float64)
+        return ((self.spin_count - agreement) / 2).astype(np.int64)
+
+    @cached_property
+    def _number_of(self) -> dict[Any, int]:
+        return {name: number for number, name in enumerate(self.classes.tolist())}
+
+    def _class_numbers(self, labels: NDArray[Any]) -> IntVector:
+        """Return the number of each label's class, or -1 where there is none."""
+        if labels.dtype.kind == "O":  # may not be sortable
+            return self._look_up(labels)
+        distinct, inverse = np.unique(labels, return_inverse=True)
+        return self._look_up(distinct)[inverse]
+
+    def _look_up(self, labels: NDArray[Any]) -> IntVector:
+        try:
+            numbers = [self._number_of.get(label, -1) for label in labels.tolist()]
+        except TypeError as error:
+            raise AlphabetError(f"labels must be hashable; {error}") from None
+        return np.array(numbers, dtype=np.int64)
+
+
+def _require_classes(classes: Labels) -> NDArray[Any]:
+    names = _label_array("classes", classes)
+    seen: set[Any] = set()
+    for name in names.tolist():
+        if not isinstance(name, Hashable):
+            raise AlphabetError(f"classes must be hashable; got {name!r:.60}")
+        if name != name:
+            raise AlphabetError(f"classes must be equal to themselves; got {name!r}")
+        if name in seen:
+            raise AlphabetError(
+                f"classes must be distinct; got {name!r} more than once: "
+                "numpy.unique(labels) lists the classes of many labels"
+            )
+        seen.add(name)
+    return names
+
+
+def _require_codewords(codewords: ArrayLike, names: NDArray[Any]) -> SpinMatrix:
+    of = "output spin"
+    columns = require_column_count("codewords", codewords, of=of)
+    words = require_spin_matrix("codewords", codewords, columns=columns, of=of).copy()
+    if len(words) != len(names):
+        raise ShapeError(f"codewords must have {len(names)} rows, one per class; got {len(words)}")
+    _, first, group_of = np.unique(words, axis=0, return_index=True, return_inverse=True)
+    earlier = first[group_of.reshape(-1)]
+    repeats = np.flatnonzero(earlier != np.arange(len(words)))
+    if len(repeats):
+        pair = names[[earlier[repeats[0]], repeats[0]]]
+        raise AlphabetError(f"codewords must be distinct; classes {_listed(pair)} share one")
+    return words
+
+
+def _label_array(name: str, labels: Labels) -> NDArray[Any]:
+    """Return labels as a new vector, without turning 1 into '1' or a tuple into a row."""
+    array = np.array(labels) if hasattr(labels, "__array__") else _array_of_items(labels)
+    if array.ndim != 1 or len(array) == 0:
+        raise ShapeError(
+            f"{name} must be a sequence of at least one label; got shape {array.shape}"
+        )
+    return array
+
+
+def _array_of_items(labels: Iterable[Hashable]) -> NDArray[Any]:
+    items = list(labels)
+    try:
+        array = np.array(items)
+    except ValueError:  # tuples of several lengths
+        array = np.array(None)
+    if array.ndim == 1 and array.tolist() == items:
+        return array
+    objects = np.empty(len(items), dtype=object)
+    objects[:] = items
+    return objects
+
+
+def _listed(names: NDArray[Any]) -> str:
+    shown = [repr(name) for name in names[:10].tolist()]
+    return ", ".join(shown) + (", ..." if len(names) > 10 else "")
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

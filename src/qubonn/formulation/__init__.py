@@ -1,0 +1,17 @@
+"""Network + data -> problem -> QUBO, and back: the paper's model."""
+
+from qubonn.formulation.bits import CountCode
+from qubonn.formulation.evaluation import Terms, Violation, Violations
+from qubonn.formulation.problem import Certificate, ProblemSize, TrainingProblem
+from qubonn.formulation.terms import Field
+
+__all__ = [
+    "Certificate",
+    "CountCode",
+    "Field",
+    "ProblemSize",
+    "Terms",
+    "TrainingProblem",
+    "Violation",
+    "Violations",
+]

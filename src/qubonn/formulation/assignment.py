@@ -1,0 +1,134 @@
+"""Assignment: what a state of all variables means, with or without the flat bits.
+
+Bits <-> Assignment; network, activations -> the Assignment that a forward pass implies.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import BitMatrix, BitVector, SpinMatrix, require_bits
+from qubonn.errors import ShapeError
+from qubonn.formulation.variables import Variables
+from qubonn.network import BinaryNetwork
+from qubonn.network.forward import plan_all, pre_activations_of
+
+__all__ = ["Assignment", "implied", "pack", "residuals", "unpack"]
+
+
+@dataclass(frozen=True, eq=False)
+class Assignment:
+    """Parameters, activations of all nodes, counts and products, for K examples.
+
+    ``product_bits`` is None where every product equals weight times activation: the implied
+    assignment of a large problem need not be written out.
+    """
+
+    network: BinaryNetwork
+    activation_spins: SpinMatrix  # K x nodes, known ones included
+    counts: NDArray[np.int64]  # K x neurons, chi in the paper
+    product_bits: BitMatrix | None  # K x product arcs
+
+
+def implied(
+    variables: Variables, network: BinaryNetwork, activation_spins: SpinMatrix
+) -> Assignment:
+    """Return the assignment with exact products and, for each neuron, the best possible count."""
+    empty = np.zeros((variables.example_count, network.topology.neuron_count), dtype=np.int64)
+    bare = Assignment(network, activation_spins, empty, None)
+    # the residual is r - chi with chi = 0, and the nearest chi in 0..2**n - 1 is best
+    best = np.clip(residuals(variables, bare), 0, 2**variables.structure.top_bit - 1)
+    return Assignment(network, activation_spins, best, None)
+
+
+def residuals(variables: Variables, assignment: Assignment) -> NDArray[np.int64]:
+    """Return, for each example and neuron, what H1 squares: zero where the constraint holds."""
+    topology, network = variables.topology, assignment.network
+    plan = plan_all(topology, network.weight_spins, network.bias_spins)
+    sums = pre_activations_of(plan, topology, assignment.activation_spins).astype(np.int64)
+    fan_in = topology.fan_in[topology.input_count :]
+    positive_count = (sums + fan_in + 1) // 2  # rho in the paper
+    own_bits = (assignment.activation_spins[:, topology.input_count :] > 0).astype(np.int64)
+    exact = (
+        positive_count
+        + variables.structure.shift
+        - 2**variables.structure.top_bit * own_bits
+        - assignment.counts
+    )
+    return exact + _excess_of_products(variables, assignment)
+
+
+def product_errors(variables: Variables, assignment: Assignment) -> NDArray[np.int8]:
+    """Return, for each example and product arc, product bit minus weight bit times activation bit."""
+    shape = (variables.example_count, len(variables.structure.product_arcs))
+    if assignment.product_bits is None:
+        return np.zeros(shape, dtype=np.int8)
+    return assignment.product_bits - exact_products(variables, assignment)
+
+
+def exact_products(variables: Variables, assignment: Assignment) -> BitMatrix:
+    """Return weight bit times activation bit for each example and product arc."""
+    topology, arcs = variables.topology, variables.structure.product_arcs
+    weight_bits = assignment.network.weight_spins[topology.weight_of[arcs]] > 0
+    source_bits = assignment.activation_spins[:, topology.source_of[arcs]] > 0
+    return (source_bits & weight_bits).astype(np.int8)
+
+
+def pack(variables: Variables, assignment: Assignment) -> BitVector:
+    """Write an assignment as one bit per variable, in the order of `Variables`."""
+    network = assignment.network
+    products = assignment.product_bits
+    if products is None:
+        products = exact_products(variables, assignment)
+    counts = (
+        assignment.counts[:, variables.structure.count_neuron] >> variables.structure.count_place
+        & 1
+    )
+    parts = (
+        network.weight_spins > 0,
+        network.bias_spins > 0,
+        assignment.activation_spins[:, variables.structure.free_nodes] > 0,
+        counts,
+        products,
+    )
+    return np.concatenate([np.ravel(part).astype(np.int8) for part in parts])
+
+
+def unpack(variables: Variables, bits: ArrayLike) -> Assignment:
+    """Read one bit per variable."""
+    if np.ndim(bits) != 1:
+        raise ShapeError(
+            f"bits must be one assignment, a vector of {variables.count} values; "
+            f"got shape {np.shape(bits)}: decode the rows of a matrix one by one"
+        )
+    state = require_bits("bits", bits, count=variables.count)
+    weights, biases, activations, counts, products = np.split(state, variables.starts[1:-1])
+    examples = variables.example_count
+    network = BinaryNetwork(variables.topology, 2 * weights - 1, 2 * biases - 1)
+    spins = (2 * variables.known_bits - 1).astype(np.int8)
+    spins[:, variables.structure.free_nodes] = 2 * activations.reshape(examples, -1) - 1
+    return Assignment(network, spins, _counts(variables, counts), products.reshape(examples, -1))
+
+
+def _counts(variables: Variables, bits: BitVector) -> NDArray[np.int64]:
+    values = (
+        bits.reshape(variables.example_count, -1).astype(np.int64)
+        << variables.structure.count_place
+    )
+    counts = np.zeros((variables.example_count, variables.topology.neuron_count), dtype=np.int64)
+    np.add.at(counts, (slice(None), variables.structure.count_neuron), values)
+    return counts
+
+
+def _excess_of_products(variables: Variables, assignment: Assignment) -> NDArray[np.int64] | int:
+    """2 * (psi - v*y), summed over the arcs into each neuron."""
+    if assignment.product_bits is None:
+        return 0
+    excess = np.zeros((variables.example_count, variables.topology.neuron_count), dtype=np.int64)
+    targets = (
+        variables.topology.target_of[variables.structure.product_arcs]
+        - variables.topology.input_count
+    )
+    np.add.at(excess, (slice(None), targets), 2 * product_errors(variables, assignment))
+    return excess

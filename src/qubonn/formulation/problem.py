@@ -1,0 +1,345 @@
+"""TrainingProblem: a network, its examples and the strengths of the energy; to bits and back.
+
+Topology, inputs, outputs -> QUBO; network -> assignment -> certificate; bits -> network.
+Paper, eq:training, eq:training-som and eq:augmented-training in one.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import (
+    BitMatrix,
+    BitVector,
+    SpinMatrix,
+    require_memory,
+    require_real_matrix,
+    require_spin_matrix,
+    require_strength,
+)
+from qubonn.errors import QubonnError, RangeError, TopologyError
+from qubonn.formulation.assignment import Assignment, implied, pack, unpack
+from qubonn.formulation.evaluation import (
+    Strengths,
+    Terms,
+    Violations,
+    evaluate_terms,
+    find_violations,
+)
+from qubonn.formulation.structure import structure_of
+from qubonn.formulation.terms import (
+    Field,
+    activation_penalty,
+    coupling_bound,
+    field_reward,
+    margin_reward,
+    output_penalty,
+    product_penalty,
+)
+from qubonn.formulation.variables import Variables
+from qubonn.network import BinaryNetwork, Margins
+from qubonn.network.forward import plan_all, plan_levels, pre_activations_of, run_forward, sign
+from qubonn.quadratic import Hamiltonian, Qubo
+from qubonn.topology import Topology
+
+__all__ = ["Certificate", "ProblemSize", "TrainingProblem"]
+
+BYTES_PER_TERM = 64  # of an unmerged term at the peak of building
+
+
+@dataclass(frozen=True)
+class ProblemSize:
+    """The counts of the paper's tab:networks, and the number of bits and couplings of the QUBO."""
+
+    nodes: int
+    arcs: int
+    binary: int  # weights, biases, free activations and products
+    integer: int  # one count chi per neuron and example
+    constraints: int
+    qubo_variables: int
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """What a network costs when it is written out as a full assignment of the problem."""
+
+    terms: Terms
+    violations: Violations
+    margins: Margins
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether every constraint holds and every output is right."""
+        return self.violations.count == 0 and self.terms.output == 0
+
+    def __repr__(self) -> str:
+        verdict = "feasible" if self.is_feasible else f"infeasible, {self.violations!r}"
+        return (
+            f"Certificate({verdict}: H1={self.terms.activation}, H2={self.terms.product}, "
+            f"S1={self.margins.s1}, S2={self.margins.s2})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingProblem:
+    """Find weights and biases so that the network maps every input to its output.
+
+    The energy is H1 + alpha * H2 - gamma * H_som - H_ext with alpha = `product_strength`,
+    gamma = `margin_strength` and H_ext given by `field`. Inputs are real and binarised by f (positive
+    is +1, the rest -1); outputs are -1 or +1. Outputs are fixed, or, with `output_strength`, left free
+    with that penalty for each wrong one.
+
+    >>> problem = TrainingProblem(Topology.dense(2, 1), [[1, 1], [1, -1]], [[1], [-1]])
+    >>> problem.qubo()
+    Qubo(5 variables, 6 couplings, int64)
+    >>> network = problem.decode(problem.encode(BinaryNetwork(problem.topology, [1, 1], [-1])))
+    >>> problem.certify(network)
+    Certificate(feasible: H1=0, H2=0, S1=1, S2=2)
+    """
+
+    topology: Topology
+    inputs: ArrayLike
+    outputs: ArrayLike
+    product_strength: float = 1
+    margin_strength: float = 0
+    field: Field | None = None
+    output_strength: float | None = None
+
+    def __post_init__(self) -> None:
+        # checked, frozen and as spins before anything is built on them
+        _set(self, "inputs", sign(self._checked_inputs()))
+        _set(self, "outputs", self._checked_outputs())
+        for name in ("product_strength", "margin_strength"):
+            object.__setattr__(self, name, require_strength(name, getattr(self, name)))
+        if self.output_strength is not None:
+            checked = require_strength("output_strength", self.output_strength)
+            object.__setattr__(self, "output_strength", checked)
+        if self.field is None:
+            object.__setattr__(self, "field", Field.zero(self.topology))
+        self._field.require_fit(self.topology)
+
+    @property
+    def example_count(self) -> int:
+        """Number of examples, |K| in the paper."""
+        return len(self.input_spins)
+
+    @property
+    def input_spins(self) -> SpinMatrix:
+        """Inputs after f, examples x inputs."""
+        return self.inputs  # type: ignore[return-value]
+
+    @property
+    def output_spins(self) -> SpinMatrix:
+        """Wanted outputs, examples x outputs."""
+        return self.outputs  # type: ignore[return-value]
+
+    @property
+    def has_fixed_outputs(self) -> bool:
+        """Whether outputs are constants of the problem rather than variables with a penalty."""
+        return self.output_strength is None
+
+    @cached_property
+    def variables(self) -> Variables:
+        """The numbers and labels of all variables."""
+        topology = self.topology
+        bits = np.zeros((self.example_count, topology.node_count), dtype=np.int8)
+        bits[:, : topology.input_count] = self.input_spins > 0
+        if self.has_fixed_outputs:
+            bits[:, topology.outputs.start :] = self.output_spins > 0
+        return Variables(structure_of(topology, self.has_fixed_outputs), bits)
+
+    @property
+    def size(self) -> ProblemSize:
+        """How large the problem is, counted as the paper counts."""
+        topology, variables = self.topology, self.variables
+        products = self.example_count * len(variables.structure.product_arcs)
+        neurons = self.example_count * topology.neuron_count
+        activations = self.example_count * len(variables.structure.free_nodes)
+        return ProblemSize(
+            nodes=topology.node_count,
+            arcs=topology.arc_count,
+            binary=topology.weight_count + topology.neuron_count + activations + products,
+            integer=neurons,
+            constraints=neurons + products,
+            qubo_variables=variables.count,
+        )
+
+    # ---- to a QUBO ----
+
+    def hamiltonian(self, term: str | None = None) -> Hamiltonian:
+        """Return the whole energy, or one term before its factor.
+
+        Terms are "activation" (H1), "product" (H2), "margin" (H_som), "field" (H_ext) and, where
+        outputs are free, "output".
+        """
+        if term is not None:
+            return self._term(term)
+        energy = self._term("activation") + self._strengths.product * self._term("product")
+        if self._strengths.margin:
+            energy -= self._strengths.margin * self._term("margin")
+        if not self._field.is_zero:
+            energy -= self._term("field")
+        if self._strengths.output:
+            energy += self._strengths.output * self._term("output")
+        return energy
+
+    def qubo(self, term: str | None = None) -> Qubo:
+        """Build the QUBO of the whole energy, or of one term before its factor.
+
+        Coefficients are int64 while all strengths are whole numbers, float64 otherwise. All terms
+        have the same variables in the same order, described in `qubonn.formulation.variables`.
+        """
+        bound = coupling_bound(self.variables)
+        require_memory(f"a QUBO of up to {bound:,} couplings", bound * BYTES_PER_TERM)
+        return self.hamiltonian(term).to_qubo(self.variables.count, self.variables.labels)
+
+    # ---- networks to bits and back ----
+
+    def encode(self, network: BinaryNetwork, activations: ArrayLike | None = None) -> BitVector:
+        """Return the full assignment that the network's forward pass implies.
+
+        Fixed outputs have their wanted value, also for neurons that listen to them. Where cycles
+        remain, consistent activations are looked for, or given as `activations` (examples x nodes).
+        """
+        return pack(self.variables, self.assignment(network, activations))
+
+    def decode(self, bits: ArrayLike) -> BinaryNetwork:
+        """Return the network whose weights and biases stand in a full assignment."""
+        return unpack(self.variables, bits).network
+
+    def assignment(
+        self, network: BinaryNetwork, activations: ArrayLike | None = None
+    ) -> Assignment:
+        """Return what `encode` encodes, as named parts instead of flat bits."""
+        if network.topology != self.topology:
+            raise TopologyError(
+                f"the network must have the problem's topology, {self.topology!r}; "
+                f"got {network.topology!r}"
+            )
+        if activations is None:
+            spins = self._activations(network)
+        else:
+            spins = self._checked_activations(activations)
+        return implied(self.variables, network, spins)
+
+    # ---- judging ----
+
+    def terms(self, bits: ArrayLike) -> Terms:
+        """Return H1, H2, H_som, H_ext and the total of a full assignment."""
+        return self._terms(unpack(self.variables, bits))
+
+    def violations(self, bits: ArrayLike) -> Violations:
+        """Return which activation and product constraints a full assignment fails."""
+        return find_violations(self.variables, unpack(self.variables, bits))
+
+    def certify(self, network: BinaryNetwork, activations: ArrayLike | None = None) -> Certificate:
+        """Write the network out as a full assignment and judge it, without building the QUBO."""
+        assignment = self.assignment(network, activations)
+        plan = plan_all(self.topology, network.weight_spins, network.bias_spins)
+        sums = pre_activations_of(plan, self.topology, assignment.activation_spins)
+        return Certificate(
+            self._terms(assignment),
+            find_violations(self.variables, assignment),
+            Margins(np.abs(sums)),
+        )
+
+    def __repr__(self) -> str:
+        return f"TrainingProblem({self.topology!r}, {self.example_count} examples)"
+
+    # ---- helpers ----
+
+    @property
+    def _field(self) -> Field:
+        assert self.field is not None
+        return self.field
+
+    @property
+    def _wanted_bits(self) -> BitMatrix:
+        return (self.output_spins > 0).astype(np.int8)
+
+    @cached_property
+    def _strengths(self) -> Strengths:
+        return Strengths(self.product_strength, self.margin_strength, self.output_strength or 0)
+
+    def _term(self, name: str) -> Hamiltonian:
+        variables = self.variables
+        match name:
+            case "activation":
+                return activation_penalty(variables)
+            case "product":
+                return product_penalty(variables)
+            case "margin":
+                return margin_reward(variables)
+            case "field":
+                return field_reward(variables, self._field)
+            case "output" if not self.has_fixed_outputs:
+                return output_penalty(variables, self._wanted_bits)
+        raise RangeError(
+            "term must be 'activation', 'product', 'margin', 'field' or, where output_strength is "
+            f"given, 'output'; got {name!r}"
+        )
+
+    def _terms(self, assignment: Assignment) -> Terms:
+        return evaluate_terms(
+            self.variables, assignment, self._strengths, self._field, self._wanted_bits
+        )
+
+    def _activations(self, network: BinaryNetwork) -> SpinMatrix:
+        """Activations of all nodes; outputs clamped where they are fixed."""
+        topology = self.topology
+        held = np.array(topology.outputs if self.has_fixed_outputs else [], dtype=np.int64)
+        held_spins = self.output_spins[:, : len(held)]
+        if topology.levels_or_none(tuple(held.tolist())) is None:
+            return self._settled(network, held, held_spins)
+        plan = plan_levels(topology, network.weight_spins, network.bias_spins, held.tolist())
+        return run_forward(plan, topology, self.input_spins, (held, held_spins)).activation_spins
+
+    def _settled(
+        self, network: BinaryNetwork, held: NDArray[np.int64], held_spins: SpinMatrix
+    ) -> SpinMatrix:
+        found = [
+            network.settle(self.input_spins[example], clamped=(held, held_spins[example])).closest
+            for example in range(self.example_count)
+        ]
+        return np.stack(found)
+
+    def _checked_inputs(self) -> NDArray[Any]:
+        if not isinstance(self.topology, Topology):
+            raise TopologyError(
+                f"topology must be a Topology, for example Topology.dense(25, 3, 2); "
+                f"got {type(self.topology).__name__}"
+            )
+        return require_real_matrix(
+            "inputs", self.inputs, columns=self.topology.input_count, of="input neuron"
+        )
+
+    def _checked_outputs(self) -> SpinMatrix:
+        return require_spin_matrix(
+            "outputs",
+            self.outputs,
+            columns=self.topology.output_count,
+            of="output neuron",
+            rows=self.example_count,
+        )
+
+    def _checked_activations(self, activations: ArrayLike) -> SpinMatrix:
+        spins = require_spin_matrix(
+            "activations",
+            activations,
+            columns=self.topology.node_count,
+            of="node",
+            rows=self.example_count,
+        )
+        known = self.variables.structure.is_known
+        if (spins[:, known] != 2 * self.variables.known_bits[:, known] - 1).any():
+            raise QubonnError("activations must agree with the inputs and the fixed outputs")
+        return spins
+
+
+def _set(record: object, name: str, array: NDArray[np.int8]) -> None:
+    array = array.copy()
+    array.setflags(write=False)
+    object.__setattr__(record, name, array)

@@ -1,0 +1,132 @@
+"""Structure: all of a training problem that does not depend on its examples.
+
+Topology, whether outputs are fixed -> what is known, what needs variables, neurons of one shape.
+Computed once for a topology and kept for a while, since people train one network many times.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import IntVector
+from qubonn.formulation.bits import shifts_of, top_bits_of
+from qubonn.topology import Topology
+
+__all__ = ["Alike", "Structure", "structure_of"]
+
+
+@lru_cache(maxsize=16)
+def structure_of(topology: Topology, has_fixed_outputs: bool) -> "Structure":
+    """Return the structure in which inputs are known, and outputs too where they are fixed."""
+    is_known = np.zeros(topology.node_count, dtype=bool)
+    is_known[: topology.input_count] = True
+    is_known[topology.outputs.start :] = has_fixed_outputs
+    return Structure(topology, is_known)
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """G neurons with equally many arcs from known and from free sources."""
+
+    neurons: IntVector  # G
+    is_known: bool  # their own activation
+    top_bit: int  # n_j
+    known_sources: NDArray[
+        np.int64
+    ]  # G x known arcs; 1 x known arcs where all neurons see the same
+    free_sources: NDArray[np.int64]  # G x free arcs
+    weights: NDArray[np.int64]  # G x (known arcs, then free arcs)
+    product_rank: NDArray[np.int64]  # G x free arcs: place among the products of one example
+    count_rank: NDArray[np.int64]  # G x n_j: place among the count bits of one example
+
+    @property
+    def known_count(self) -> int:
+        """Number of arcs from known sources, the same for each neuron."""
+        return self.known_sources.shape[1]
+
+    @property
+    def free_count(self) -> int:
+        """Number of arcs from free sources, the same for each neuron."""
+        return self.free_sources.shape[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What a topology needs in each example, once it is said which nodes are known."""
+
+    topology: Topology
+    is_known: NDArray[np.bool_]
+
+    @cached_property
+    def top_bit(self) -> IntVector:
+        """n_j of every neuron (non-input node)."""
+        return top_bits_of(self.topology.fan_in[self.topology.input_count :])
+
+    @cached_property
+    def shift(self) -> IntVector:
+        """floor(kappa_j / 2) of every neuron."""
+        return shifts_of(self.topology.fan_in[self.topology.input_count :], self.top_bit)
+
+    @cached_property
+    def free_nodes(self) -> IntVector:
+        """Nodes whose activations are variables."""
+        return np.flatnonzero(~self.is_known)
+
+    @cached_property
+    def product_arcs(self) -> IntVector:
+        """Arcs with product variables: their source is not known."""
+        return np.flatnonzero(~self.is_known[self.topology.source_of])
+
+    @cached_property
+    def count_neuron(self) -> IntVector:
+        """Neuron of each count bit of one example."""
+        return np.repeat(np.arange(self.topology.neuron_count), self.top_bit)
+
+    @cached_property
+    def count_place(self) -> IntVector:
+        """Place (0 is lowest) of each count bit of one example."""
+        return np.arange(len(self.count_neuron)) - self._count_start[self.count_neuron]
+
+    @cached_property
+    def alike(self) -> tuple[Alike, ...]:
+        """The neurons, grouped so that those of one shape can be built together."""
+        first = self.topology.input_count
+        fan_in = self.topology.fan_in[first:]
+        targets = self.topology.target_of[self.product_arcs]
+        free_count = np.bincount(targets, minlength=self.topology.node_count)[first:]
+        shapes = np.stack([fan_in, free_count, self.is_known[first:]], axis=1)
+        _, group_of = np.unique(shapes, axis=0, return_inverse=True)
+        groups = (np.flatnonzero(group_of == group) for group in range(group_of.max() + 1))
+        return tuple(self._alike(neurons, int(free_count[neurons[0]])) for neurons in groups)
+
+    def _alike(self, neurons: IntVector, free_count: int) -> Alike:
+        topology, nodes = self.topology, self.topology.input_count + neurons
+        starts, _ = topology.arcs_by_target
+        fan_in, top_bit = int(topology.fan_in[nodes[0]]), int(self.top_bit[neurons[0]])
+        arcs = self._sorted_arcs[starts[nodes][:, None] + np.arange(fan_in)]
+        known_arcs, free_arcs = np.split(arcs, [fan_in - free_count], axis=1)
+        known_sources = topology.source_of[known_arcs]
+        if (known_sources == known_sources[0]).all():
+            known_sources = known_sources[:1]
+        return Alike(
+            neurons=neurons,
+            is_known=bool(self.is_known[nodes[0]]),
+            top_bit=top_bit,
+            known_sources=known_sources,
+            free_sources=topology.source_of[free_arcs],
+            weights=topology.weight_of[arcs],
+            product_rank=np.searchsorted(self.product_arcs, free_arcs),
+            count_rank=self._count_start[neurons][:, None] + np.arange(top_bit),
+        )
+
+    @cached_property
+    def _count_start(self) -> IntVector:
+        return np.cumsum(self.top_bit) - self.top_bit
+
+    @cached_property
+    def _sorted_arcs(self) -> IntVector:
+        """Arcs by target; for each target those from known sources first."""
+        is_free = ~self.is_known[self.topology.source_of]
+        return np.argsort(2 * self.topology.target_of + is_free, kind="stable")

@@ -1,0 +1,89 @@
+"""H1: every activation is the sign of its pre-activation.
+
+Variables -> Hamiltonian.  Paper, section "Training model", eq:training-activation-constraint2.
+
+For neuron j and example k the square of
+    d_j + sum over arcs (2*psi - v - y + 1) - 2**n_j * y_j - chi_j + shift_j.
+An arc whose source is known has psi = v*y, so it adds (2*y - 1) * v + 1 - y: a spin times v.
+Neurons of one shape (equally many known and free arcs, own activation known or not) are built
+together, as a stack of affine forms in which the parameters are shared by all examples.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.formulation.structure import Alike
+from qubonn.formulation.variables import Variables
+from qubonn.quadratic import Hamiltonian
+from qubonn.quadratic.squares import AffineForms, sum_of_squares
+
+__all__ = ["activation_penalty", "coupling_bound"]
+
+
+def activation_penalty(variables: Variables) -> Hamiltonian:
+    """Return H1, zero exactly when every activation has the sign of its pre-activation."""
+    return Hamiltonian.total(
+        [sum_of_squares(_affine_forms(variables, alike)) for alike in variables.structure.alike]
+    )
+
+
+def coupling_bound(variables: Variables) -> int:
+    """Return how many terms H1 and H2 have at most before they are merged; cheap."""
+    total = 0
+    for alike in variables.structure.alike:
+        shared = 1 + alike.known_count + alike.free_count
+        own = 2 * alike.free_count + alike.top_bit + (not alike.is_known)
+        per_example = shared * own + own * (own + 1) // 2
+        total += len(alike.neurons) * (
+            shared * (shared + 1) // 2 + variables.example_count * per_example
+        )
+    return total + 4 * variables.example_count * len(variables.structure.product_arcs)
+
+
+def _affine_forms(variables: Variables, alike: Alike) -> AffineForms:
+    known_bits = variables.known_bits[:, alike.known_sources].transpose(1, 0, 2)  # G x K x arcs
+    own_nodes = variables.topology.input_count + alike.neurons
+    constants = alike.known_count + alike.free_count - known_bits.sum(axis=2, dtype=np.int64)
+    constants = constants + variables.structure.shift[alike.neurons, None]
+    if alike.is_known:
+        own_bits = variables.known_bits[:, own_nodes].T.astype(np.int64)
+        constants = constants - (own_bits << alike.top_bit)
+    biases = variables.bias_bits[alike.neurons, None]
+    return AffineForms(
+        constants=constants,
+        shared=np.concatenate([biases, alike.weights], axis=1),  # weights are numbered from 0
+        shared_values=_shared_values(known_bits, alike.free_count),
+        own=_own_numbers(variables, alike, own_nodes),
+        own_values=_own_values(alike.free_count, alike.top_bit, alike.is_known),
+    )
+
+
+def _shared_values(known_bits: NDArray[np.int8], free_count: int) -> NDArray[np.int8]:
+    """+1 for the bias, the source's spin for a known arc, -1 for a free arc."""
+    groups, examples, known_count = known_bits.shape
+    values = np.ones((groups, examples, 1 + known_count + free_count), dtype=np.int8)
+    values[..., 1 : 1 + known_count] = 2 * known_bits - 1
+    values[..., 1 + known_count :] = -1
+    return values
+
+
+def _own_numbers(
+    variables: Variables, alike: Alike, own_nodes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Sources of free arcs, their products, count bits, own activation: for each example."""
+    parts = [variables.count_bits[:, alike.count_rank]]
+    if alike.free_count:
+        sources = variables.activation_bits[:, alike.free_sources]
+        parts = [sources, variables.product_bits[:, alike.product_rank], *parts]
+    if not alike.is_known:
+        parts.append(variables.activation_bits[:, own_nodes[:, None]])
+    return np.concatenate(parts, axis=2).transpose(1, 0, 2)
+
+
+@lru_cache(maxsize=64)
+def _own_values(free_count: int, top_bit: int, is_known: bool) -> NDArray[np.int64]:
+    """Coefficients in the order of `_own_numbers`."""
+    powers = [-(2**place) for place in range(top_bit if is_known else top_bit + 1)]
+    return np.array([-1] * free_count + [2] * free_count + powers, dtype=np.int64)

@@ -1,0 +1,74 @@
+"""H_ext: pull weights and biases towards given signs.
+
+Variables, Field -> Hamiltonian.  Paper, section "A dropout algorithm", eq:augmented-training.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.errors import AlphabetError, ShapeError
+from qubonn.formulation.variables import Variables
+from qubonn.quadratic import Hamiltonian
+from qubonn.topology import Topology
+
+__all__ = ["Field", "field_reward"]
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Strengths c^w by weight number and c^b by neuron; positive favours +1.
+
+    Where arcs share a weight, its strength is the sum of the paper's strengths of those arcs.
+    """
+
+    weights: NDArray[Any]
+    biases: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "biases"):
+            object.__setattr__(self, name, _finite_vector(name, getattr(self, name)))
+
+    @classmethod
+    def zero(cls, topology: Topology) -> "Field":
+        """Return a field that favours nothing."""
+        return cls(np.zeros(topology.weight_count), np.zeros(topology.neuron_count))
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether nothing is favoured."""
+        return not (self.weights.any() or self.biases.any())
+
+    def require_fit(self, topology: Topology) -> None:
+        """Raise unless there is one strength per weight and per neuron."""
+        wanted = (topology.weight_count, topology.neuron_count)
+        if (len(self.weights), len(self.biases)) != wanted:
+            raise ShapeError(
+                f"field must have {wanted[0]} weights and {wanted[1]} biases; "
+                f"got {len(self.weights)} and {len(self.biases)}"
+            )
+
+
+def field_reward(variables: Variables, field: Field) -> Hamiltonian:
+    """Return H_ext, the sum of strength times spin."""
+    return _pull(variables.weight_bits, field.weights) + _pull(variables.bias_bits, field.biases)
+
+
+def _pull(bits: NDArray[np.int64], strengths: NDArray[Any]) -> Hamiltonian:
+    total = strengths.sum().item()
+    return Hamiltonian.linear(bits, 2 * strengths) - Hamiltonian.constant(total)
+
+
+def _finite_vector(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return int64 where all strengths are whole numbers, so that energies stay exact."""
+    array = np.asarray(values)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise ShapeError(
+            f"field {name} must be a vector of numbers; got {array.dtype} {array.shape}"
+        )
+    if not np.isfinite(array).all():
+        raise AlphabetError(f"field {name} must be finite; got NaN or infinity among them")
+    is_whole = (array == np.rint(array)).all() and (np.abs(array) < 2**53).all()
+    return array.astype(np.int64 if is_whole else np.float64)

@@ -1,0 +1,64 @@
+"""H_som: reward neurons that are far from changing their mind.
+
+Variables -> Hamiltonian.  Paper, section "Maximising sum of margins", eq:som-hamiltonian.
+"""
+
+import numpy as np
+
+from qubonn.formulation.variables import Variables
+from qubonn.quadratic import Hamiltonian
+
+__all__ = ["margin_reward"]
+
+
+def margin_reward(variables: Variables) -> Hamiltonian:
+    """Return H_som, the sum of (2 y - 1) * pi with pi written in activation and count bits.
+
+    With pi = 2 * (2**n * y + chi - shift) - |P| - 1, it equals S2 wherever H1 is zero.
+    """
+    return _of_free_neurons(variables) + _of_known_neurons(variables)
+
+
+def _of_free_neurons(variables: Variables) -> Hamiltonian:
+    """(2 y - 1) * (2**(n+1) * y + 2 * chi - least), opened for a variable y."""
+    first = variables.topology.input_count
+    is_free = ~variables.structure.is_known[first:]
+    neurons = np.flatnonzero(is_free)
+    y = variables.activation_bits[:, first + neurons]
+    least = _least(variables)[neurons]
+    bits = np.flatnonzero(is_free[variables.structure.count_neuron])
+    s = variables.count_bits[:, bits]
+    weight = 2 * 2 ** variables.structure.count_place[bits]  # of the bit in 2 * chi
+    y_of_s = variables.activation_bits[:, first + variables.structure.count_neuron[bits]]
+    return (
+        Hamiltonian.linear(y, 2 ** (variables.structure.top_bit[neurons] + 1) - 2 * least)
+        + Hamiltonian.quadratic(y_of_s, s, 2 * weight)
+        + Hamiltonian.linear(s, -weight)
+        + Hamiltonian.constant(variables.example_count * int(least.sum()))
+    )
+
+
+def _of_known_neurons(variables: Variables) -> Hamiltonian:
+    """The same for outputs whose activation is a known bit: linear in the count bits."""
+    first = variables.topology.input_count
+    is_known = variables.structure.is_known[first:]
+    neurons = np.flatnonzero(is_known)
+    known = variables.known_bits[:, first + neurons].astype(np.int64)
+    constant = (2 * known - 1) * (
+        2 ** (variables.structure.top_bit[neurons] + 1) * known - _least(variables)[neurons]
+    )
+    bits = np.flatnonzero(is_known[variables.structure.count_neuron])
+    spins = (
+        2 * variables.known_bits[:, first + variables.structure.count_neuron[bits]].astype(np.int64)
+        - 1
+    )
+    weight = 2 * 2 ** variables.structure.count_place[bits]
+    return Hamiltonian.linear(variables.count_bits[:, bits], spins * weight) + Hamiltonian.constant(
+        int(constant.sum())
+    )
+
+
+def _least(variables: Variables) -> np.ndarray:  # type: ignore[type-arg]
+    """2 * shift + |P| + 1: minus the pre-activation that an all-zero count stands for."""
+    fan_in = variables.topology.fan_in[variables.topology.input_count :]
+    return 2 * variables.structure.shift + fan_in + 1

@@ -1,0 +1,152 @@
+"""Who is which variable: the one order in which a training problem becomes bits.
+
+Structure, known bits of every example -> variable numbers and labels.
+
+The order is fixed: weights by number; biases by neuron; activations by example, then node; count
+bits by example, then node, then bit (lowest first); products by example, then arc. Activations exist
+where they are not known, count bits below the top bit, products where the source is not known.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import BitMatrix, IntVector
+from qubonn.formulation.structure import Structure
+from qubonn.topology import Topology
+
+__all__ = ["Label", "Labels", "Variables"]
+
+Label = tuple[Any, ...]  # ("weight", w) ("bias", node) ("activation", example, node) ...
+
+
+@dataclass(frozen=True, eq=False)
+class Variables:
+    """Numbers of all variables of a training problem.
+
+    ``known_bits`` has a row per example and a column per node; columns of nodes that are not known
+    hold zeros.
+    """
+
+    structure: Structure
+    known_bits: BitMatrix
+
+    @property
+    def topology(self) -> Topology:
+        """The network that is trained."""
+        return self.structure.topology
+
+    @property
+    def example_count(self) -> int:
+        """Number of examples, |K| in the paper."""
+        return len(self.known_bits)
+
+    # ---- where each kind begins ----
+
+    @cached_property
+    def starts(self) -> tuple[int, int, int, int, int, int]:
+        """First number of weights, biases, activations, counts, products; then the number of all."""
+        sizes = (
+            self.topology.weight_count,
+            self.topology.neuron_count,
+            self.example_count * len(self.structure.free_nodes),
+            self.example_count * len(self.structure.count_neuron),
+            self.example_count * len(self.structure.product_arcs),
+        )
+        return tuple(accumulate(sizes, initial=0))  # type: ignore[return-value]
+
+    @property
+    def count(self) -> int:
+        """Number of variables."""
+        return self.starts[5]
+
+    # ---- variable numbers ----
+
+    @cached_property
+    def weight_bits(self) -> IntVector:
+        """Variable of each weight: v in the paper."""
+        return np.arange(self.topology.weight_count)
+
+    @cached_property
+    def bias_bits(self) -> IntVector:
+        """Variable of each neuron's bias: d in the paper."""
+        return self.starts[1] + np.arange(self.topology.neuron_count)
+
+    @cached_property
+    def activation_bits(self) -> NDArray[np.int64]:
+        """Variable of each example and node, -1 where the activation is known: y in the paper."""
+        numbers = np.full((self.example_count, self.topology.node_count), -1)
+        numbers[:, self.structure.free_nodes] = self._block(
+            self.starts[2], len(self.structure.free_nodes)
+        )
+        return numbers
+
+    @cached_property
+    def count_bits(self) -> NDArray[np.int64]:
+        """Variable of each example and count bit: s_l in the paper."""
+        return self._block(self.starts[3], len(self.structure.count_neuron))
+
+    @cached_property
+    def product_bits(self) -> NDArray[np.int64]:
+        """Variable of each example and product arc: psi in the paper."""
+        return self._block(self.starts[4], len(self.structure.product_arcs))
+
+    @cached_property
+    def labels(self) -> "Labels":
+        """What each variable means."""
+        return Labels(self)
+
+    def _block(self, start: int, width: int) -> NDArray[np.int64]:
+        return start + np.arange(self.example_count * width).reshape(self.example_count, width)
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Sequence[Label]):
+    """The labels of all variables, made when asked for.
+
+    ``("weight", w)``, ``("bias", node)``, ``("activation", example, node)``,
+    ``("count", example, node, bit)``, ``("product", example, arc)``.
+    """
+
+    variables: Variables
+
+    def __len__(self) -> int:
+        return self.variables.count
+
+    @overload
+    def __getitem__(self, number: int) -> Label: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Label]: ...
+    def __getitem__(self, number: int | slice) -> Label | list[Label]:
+        if isinstance(number, slice):
+            return [self[i] for i in range(*number.indices(len(self)))]
+        place = number + len(self) if number < 0 else int(number)
+        if not 0 <= place < len(self):
+            raise IndexError(f"variable numbers lie in 0..{len(self) - 1}; got {number}")
+        return self._label(place)
+
+    def __iter__(self) -> Iterator[Label]:
+        return (self._label(number) for number in range(len(self)))
+
+    def _label(self, number: int) -> Label:
+        variables, structure = self.variables, self.variables.structure
+        weights, biases, activations, counts, products, _ = variables.starts
+        if number < biases:
+            return ("weight", number - weights)
+        first_neuron = variables.topology.input_count
+        if number < activations:
+            return ("bias", number - biases + first_neuron)
+        if number < counts:
+            example, rank = divmod(number - activations, len(structure.free_nodes))
+            return ("activation", example, int(structure.free_nodes[rank]))
+        if number < products:
+            example, rank = divmod(number - counts, len(structure.count_neuron))
+            node = int(structure.count_neuron[rank]) + first_neuron
+            return ("count", example, node, int(structure.count_place[rank]))
+        example, rank = divmod(number - products, len(structure.product_arcs))
+        return ("product", example, int(structure.product_arcs[rank]))

@@ -1,0 +1,125 @@
+"""A network as a small file that describes itself and cannot run code.
+
+BinaryNetwork <-> .qubonn: a compressed archive of plain arrays, spins packed eight to a byte.
+"""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import SpinVector
+from qubonn.errors import FileFormatError, QubonnError
+from qubonn.network.parameters import BinaryNetwork
+from qubonn.storage import read_arrays, write_arrays
+from qubonn.topology import Topology
+
+__all__ = ["load_network", "save_network"]
+
+FORMAT, VERSION = "qubonn-network", 1
+MOST_NODES = 1 << 26
+_ARRAYS = ("source_of", "target_of", "weight_of", "weight_bits", "bias_bits")
+
+
+def save_network(network: BinaryNetwork, path: str | os.PathLike[str]) -> None:
+    """Write the network to `path`, whole or not at all."""
+    topology = network.topology
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        "inputs": topology.input_count,
+        "outputs": topology.output_count,
+        "nodes": topology.node_count,
+        "weights": topology.weight_count,
+        "layer_shapes": topology.layer_shapes,
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "description": np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
+        "source_of": topology.source_of.astype(np.int32),
+        "target_of": topology.target_of.astype(np.int32),
+        "weight_of": topology.weight_of.astype(np.int32),
+        "weight_bits": np.packbits(network.weight_spins > 0),
+        "bias_bits": np.packbits(network.bias_spins > 0),
+    }
+    write_arrays(path, arrays)
+
+
+def load_network(path: str | os.PathLike[str]) -> BinaryNetwork:
+    """Read a network written by ``network.save``; anything else gives one clear error."""
+    arrays = read_arrays(path)
+    try:
+        description = _description(arrays)
+        topology = _topology(description, arrays)
+        return BinaryNetwork(
+            topology,
+            _spins("weight_bits", arrays, topology.weight_count),
+            _spins("bias_bits", arrays, topology.neuron_count),
+        )
+    except QubonnError as error:
+        raise FileFormatError(
+            f"{os.fspath(path)} is not a network that can be read: {error}"
+        ) from error
+
+
+def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    missing = [name for name in ("description", *_ARRAYS) if name not in arrays]
+    if missing:
+        raise FileFormatError(f"it must have a part named {missing[0]!r}")
+    try:
+        description = json.loads(arrays["description"].tobytes())
+    except (ValueError, RecursionError):
+        raise FileFormatError("its description must be JSON") from None
+    if not isinstance(description, dict) or description.get("format") != FORMAT:
+        raise FileFormatError(f"its format must be {FORMAT!r}")
+    if description.get("version") != VERSION:
+        raise FileFormatError(
+            f"its version must be {VERSION}; got {description.get('version')!r:.20}: "
+            "a newer qubonn may have written it"
+        )
+    return description
+
+
+def _topology(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Topology:
+    counts = [description.get(name) for name in ("inputs", "outputs", "nodes")]
+    if not all(type(count) is int and 0 <= count <= MOST_NODES for count in counts):
+        raise FileFormatError(f"inputs, outputs and nodes must lie in 0..{MOST_NODES}")
+    for name in _ARRAYS[:3]:
+        if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
+            raise FileFormatError(f"{name} must be a vector of whole numbers")
+    input_count, output_count, node_count = counts
+    if input_count + output_count > node_count:
+        raise FileFormatError("nodes must be at least inputs + outputs")
+    if len(arrays["bias_bits"]) != -(-(node_count - input_count) // 8):
+        raise FileFormatError("bias_bits must have one bit per neuron")
+    return Topology(
+        input_count=input_count,
+        output_count=output_count,
+        node_count=node_count,
+        source_of=arrays["source_of"],
+        target_of=arrays["target_of"],
+        weight_of=arrays["weight_of"],
+        layer_shapes=_shapes(description.get("layer_shapes")),
+    )
+
+
+def _shapes(value: object) -> tuple[tuple[int, ...], ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(
+        isinstance(shape, list)
+        and len(shape) in (1, 3)
+        and all(type(size) is int and 0 < size <= MOST_NODES for size in shape)
+        for shape in value
+    ):
+        raise FileFormatError("layer_shapes must be lists of one or three positive sizes")
+    return tuple(tuple(shape) for shape in value)
+
+
+def _spins(name: str, arrays: dict[str, NDArray[Any]], count: int) -> SpinVector:
+    packed = arrays[name]
+    if packed.dtype != np.uint8 or packed.shape != (-(-count // 8),):
+        raise FileFormatError(f"{name} must hold {count} bits, eight to a byte")
+    bits = np.unpackbits(packed, count=count).astype(np.int8)
+    return (2 * bits - 1).astype(np.int8)

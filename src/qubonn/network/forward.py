@@ -1,0 +1,131 @@
+"""The one sign rule, and the forward pass level by level.
+
+Network, input spins -> activations and pre-activations.  Paper, eq:activation.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import IntVector, SpinMatrix, SpinVector
+from qubonn.topology import Topology
+
+__all__ = [
+    "ForwardPass",
+    "LevelPlan",
+    "plan_all",
+    "plan_levels",
+    "pre_activations_of",
+    "run_forward",
+]
+
+CHUNK_BYTES = 64 << 20  # of float32 activations held at once
+
+
+def sign(values: NDArray[Any]) -> NDArray[np.int8]:
+    """Return +1 where a value is positive and -1 elsewhere: f(0) is -1; numpy.sign(0) is 0."""
+    return np.where(values > 0, np.int8(1), np.int8(-1))
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardPass:
+    """What every node does for every example."""
+
+    activation_spins: SpinMatrix  # examples x nodes
+    pre_activations: NDArray[np.int32]  # examples x neurons
+
+
+@dataclass(frozen=True, eq=False)
+class LevelPlan:
+    """One level: pre-activations of `nodes` are ``activations[:, sources] @ matrix + biases``.
+
+    The matrix is dense float32 where at least an eighth of it is arcs (exact: sums of spins stay
+    below 2**24), sparse otherwise. Parallel arcs add up in it.
+    """
+
+    nodes: IntVector
+    sources: IntVector
+    matrix: Any
+    biases: NDArray[np.float32]
+
+    def pre_activations(self, activation_spins: SpinMatrix) -> NDArray[np.int32]:
+        """Apply the level to some rows of activations."""
+        known = activation_spins[:, self.sources].astype(np.float32)
+        return np.asarray(known @ self.matrix + self.biases).astype(np.int32)
+
+
+def plan_levels(
+    topology: Topology, weights: SpinVector, biases: SpinVector, cut: Iterable[int] = ()
+) -> tuple[LevelPlan, ...]:
+    """Prepare a forward pass in which the nodes of `cut` are known beforehand."""
+    return tuple(_plan(topology, weights, biases, nodes) for nodes in topology.levels(cut))
+
+
+def plan_all(topology: Topology, weights: SpinVector, biases: SpinVector) -> tuple[LevelPlan, ...]:
+    """Prepare pre-activations of all neurons from complete activations; cycles do not matter."""
+    everyone = np.arange(topology.input_count, topology.node_count)
+    levels = topology.levels_or_none(()) or (everyone,)
+    return tuple(_plan(topology, weights, biases, nodes) for nodes in levels)
+
+
+def run_forward(
+    plan: tuple[LevelPlan, ...],
+    topology: Topology,
+    input_spins: SpinMatrix,
+    clamped: tuple[IntVector, SpinMatrix] | None = None,
+) -> ForwardPass:
+    """Fill in all activations; `clamped` nodes keep the given spins whatever they listen to."""
+    example_count = len(input_spins)
+    spins = np.ones((example_count, topology.node_count), dtype=np.int8)
+    sums = np.empty((example_count, topology.neuron_count), dtype=np.int32)
+    spins[:, : topology.input_count] = input_spins
+    is_clamped = np.zeros(topology.node_count, dtype=bool)
+    if clamped is not None:
+        is_clamped[clamped[0]] = True
+        spins[:, clamped[0]] = clamped[1]
+    for rows in _chunks(example_count, topology.node_count):
+        for level in plan:
+            found = level.pre_activations(spins[rows])
+            sums[rows, level.nodes - topology.input_count] = found
+            follows = ~is_clamped[level.nodes]
+            spins[rows, level.nodes[follows]] = sign(found[:, follows])
+    return ForwardPass(spins, sums)
+
+
+def pre_activations_of(
+    plan: tuple[LevelPlan, ...], topology: Topology, activation_spins: SpinMatrix
+) -> NDArray[np.int32]:
+    """Return what every neuron sums up when all activations are given."""
+    sums = np.empty((len(activation_spins), topology.neuron_count), dtype=np.int32)
+    for rows in _chunks(len(activation_spins), topology.node_count):
+        for level in plan:
+            sums[rows, level.nodes - topology.input_count] = level.pre_activations(
+                activation_spins[rows]
+            )
+    return sums
+
+
+def _plan(
+    topology: Topology, weights: SpinVector, biases: SpinVector, nodes: IntVector
+) -> LevelPlan:
+    from scipy.sparse import coo_array
+
+    is_here = np.zeros(topology.node_count, dtype=bool)
+    is_here[nodes] = True
+    arcs = np.flatnonzero(is_here[topology.target_of])
+    sources, source_column = np.unique(topology.source_of[arcs], return_inverse=True)
+    target_column = np.searchsorted(nodes, topology.target_of[arcs])
+    values = weights[topology.weight_of[arcs]].astype(np.float32)
+    shape = (len(sources), len(nodes))
+    matrix = coo_array((values, (source_column, target_column)), shape=shape)
+    is_dense = 8 * len(arcs) >= shape[0] * shape[1]
+    level_biases = biases[nodes - topology.input_count].astype(np.float32)
+    return LevelPlan(nodes, sources, matrix.toarray() if is_dense else matrix.tocsr(), level_biases)
+
+
+def _chunks(example_count: int, node_count: int) -> list[slice]:
+    rows = max(1, CHUNK_BYTES // (4 * max(node_count, 1)))
+    return [slice(start, start + rows) for start in range(0, example_count, rows)]

@@ -1,0 +1,135 @@
+"""BinaryNetwork: a topology and one spin per weight and per neuron's bias.
+
+Topology + parameters -> outputs, margins, accuracy, a file.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import (
+    SpinMatrix,
+    SpinVector,
+    require_count,
+    require_real_matrix,
+    require_spin_matrix,
+    require_spins,
+)
+from qubonn.network.forward import ForwardPass, LevelPlan, plan_levels, run_forward, sign
+from qubonn.network.margins import Margins
+from qubonn.network.settling import Settled, settle
+from qubonn.topology import Topology
+
+__all__ = ["BinaryNetwork"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BinaryNetwork:
+    """A network whose weights, biases and activations are all -1 or +1.
+
+    ``weight_spins`` by weight number; ``bias_spins`` by neuron: non-input node in order.
+
+    >>> network = BinaryNetwork(Topology.dense(3, 1), [1, 1, -1], [-1])
+    >>> network.predict_outputs([[0.5, 2.0, -1.0], [1, -1, 1]])
+    array([[ 1],
+           [-1]], dtype=int8)
+    """
+
+    topology: Topology
+    weight_spins: SpinVector
+    bias_spins: SpinVector
+
+    def __post_init__(self) -> None:
+        for name, count, of in (
+            ("weight_spins", self.topology.weight_count, "weight"),
+            ("bias_spins", self.topology.neuron_count, "non-input node"),
+        ):
+            spins = require_spins(name, getattr(self, name), count=count, of=of).copy()
+            spins.setflags(write=False)
+            object.__setattr__(self, name, spins)
+
+    @classmethod
+    def random(cls, topology: Topology, *, seed: int) -> "BinaryNetwork":
+        """Draw every weight and bias from a fair coin."""
+        generator = np.random.default_rng(require_count("seed", seed, least=0))
+        spins = 2 * generator.integers(2, size=topology.weight_count + topology.neuron_count) - 1
+        return cls(topology, spins[: topology.weight_count], spins[topology.weight_count :])
+
+    # ---- what it computes ----
+
+    def forward(self, inputs: ArrayLike) -> ForwardPass:
+        """Run every example through the network; inputs are real and binarised by the sign rule.
+
+        Returns ``activation_spins`` (examples x nodes) and ``pre_activations`` (examples x neurons).
+        """
+        return run_forward(self._plan, self.topology, self.input_spins(inputs))
+
+    def predict_outputs(self, inputs: ArrayLike) -> SpinMatrix:
+        """Return the output activations, one row per example."""
+        return self.forward(inputs).activation_spins[:, self.topology.outputs.start :]
+
+    def pre_activations(self, inputs: ArrayLike) -> NDArray[np.int32]:
+        """Return bias plus weighted sum of every neuron, before the sign; pi in the paper."""
+        return self.forward(inputs).pre_activations
+
+    def margins(self, inputs: ArrayLike) -> Margins:
+        """Return the magnitudes of all pre-activations, with S1 and S2 of the paper."""
+        return Margins(np.abs(self.pre_activations(inputs)))
+
+    def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:
+        """Return the fraction of examples for which every output is right."""
+        predicted = self.predict_outputs(inputs)
+        wanted = require_spin_matrix(
+            "outputs",
+            outputs,
+            columns=self.topology.output_count,
+            of="output neuron",
+            rows=len(predicted),
+        )
+        return float((predicted == wanted).all(axis=1).mean())
+
+    def settle(self, inputs: ArrayLike, **options: Any) -> Settled:
+        """Look for consistent activations of one example; for networks with cycles.
+
+        `inputs` is one vector. See `qubonn.network.settling.settle` for the options.
+        """
+        return settle(self, self.input_spins(np.atleast_2d(np.asarray(inputs)))[0], **options)
+
+    def input_spins(self, inputs: ArrayLike) -> SpinMatrix:
+        """Return real inputs binarised by the sign rule, after checking them."""
+        return sign(
+            require_real_matrix(
+                "inputs", inputs, columns=self.topology.input_count, of="input neuron"
+            )
+        )
+
+    # ---- files and how Python sees it ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write topology and parameters to a small file; read it back with ``qubonn.load``."""
+        from qubonn.network.files import save_network
+
+        save_network(self, path)
+
+    @cached_property
+    def _plan(self) -> tuple[LevelPlan, ...]:
+        return plan_levels(self.topology, self.weight_spins, self.bias_spins)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BinaryNetwork):
+            return NotImplemented
+        return (
+            self.topology == other.topology
+            and np.array_equal(self.weight_spins, other.weight_spins)
+            and np.array_equal(self.bias_spins, other.bias_spins)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.weight_spins.tobytes(), self.bias_spins.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"BinaryNetwork({self.topology!r})"

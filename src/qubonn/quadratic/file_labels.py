@@ -1,0 +1,101 @@
+"""What the variables mean, in a form that every file can hold.
+
+Labels <-> JSON values.  A label is text, a whole number, or a tuple of labels; in JSON a tuple is
+a list.  The numbers 0, 1, 2 ... are what a variable is called when nobody named it.
+"""
+
+import json
+from collections.abc import Hashable, Sequence
+from operator import eq
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from qubonn.errors import FileFormatError
+
+__all__ = ["Label", "are_default", "label_text", "plain_labels", "read_labels"]
+
+Label: TypeAlias = str | int | tuple["Label", ...]
+
+DEEPEST = 20  # tuples within tuples
+
+
+def plain_labels(name: str, labels: Sequence[Hashable]) -> Sequence[Label]:
+    """Return labels that JSON can hold; refuse others and repeated ones.
+
+    >>> plain_labels("p.qubo", [("weight", 0), "bias"])
+    [('weight', 0), 'bias']
+    >>> plain_labels("p.qubo", [0.5])
+    Traceback (most recent call last):
+    qubonn.errors.FileFormatError: p.qubo: label 0 must be made of text, whole numbers of 64 bits
+    and tuples of those, at most 20 deep, to be kept in a file; got 0.5
+    """
+    if isinstance(labels, range) and labels == range(len(labels)):
+        return labels
+    return _distinct(name, [_plain(name, number, label) for number, label in enumerate(labels)])
+
+
+def are_default(labels: Sequence[Label]) -> bool:
+    """Say whether plain labels are just 0, 1, 2 ..."""
+    return isinstance(labels, range) or all(map(eq, range(len(labels)), labels))
+
+
+def label_text(label: Label) -> str:
+    """Return one label as one line of JSON in ASCII.
+
+    >>> label_text(("weight", 0))
+    '["weight", 0]'
+    """
+    return json.dumps(label)
+
+
+def read_labels(name: str, decoded: object, count: int) -> Sequence[Label]:
+    """Check labels decoded from JSON: a list of `count` different ones."""
+    if not isinstance(decoded, list) or len(decoded) != count:
+        got = f"{len(decoded)} entries" if isinstance(decoded, list) else type(decoded).__name__
+        raise FileFormatError(
+            f"{name}: labels must be a list of {count}, one a variable; got {got}"
+        )
+    labels = [_tuples(name, number, label) for number, label in enumerate(decoded)]
+    _distinct(name, labels)
+    return range(count) if are_default(labels) else labels
+
+
+def _plain(name: str, number: int, label: object, depth: int = 0) -> Label:
+    if isinstance(label, (bool, np.bool_)) or depth > DEEPEST:
+        pass
+    elif isinstance(label, str):
+        return str.__str__(label)
+    elif isinstance(label, (int, np.integer)) and -(2**63) <= label < 2**63:
+        return int(label)
+    elif isinstance(label, tuple):
+        return tuple(_plain(name, number, part, depth + 1) for part in label)
+    raise FileFormatError(
+        f"{name}: label {number} must be made of text, whole numbers of 64 bits and tuples of "
+        f"those, at most {DEEPEST} deep, to be kept in a file; got {label!r:.60}"
+    )
+
+
+def _tuples(name: str, number: int, value: Any, depth: int = 0) -> Label:
+    kind = type(value)
+    if kind is str or (kind is int and -(2**63) <= value < 2**63):
+        return value  # type: ignore[no-any-return]
+    if kind is list and depth <= DEEPEST:
+        return tuple(_tuples(name, number, part, depth + 1) for part in value)
+    raise FileFormatError(
+        f"{name}: label {number} must be made of text, whole numbers of 64 bits and lists of "
+        f"those, at most {DEEPEST} deep; got {value!r:.60}"
+    )
+
+
+def _distinct(name: str, labels: list[Label]) -> list[Label]:
+    if len(set(labels)) != len(labels):
+        first_with: dict[Label, int] = {}
+        for number, label in enumerate(labels):
+            first = first_with.setdefault(label, number)
+            if first != number:
+                raise FileFormatError(
+                    f"{name}: labels must differ; variables {first} and {number} are both "
+                    f"{label!r:.60}"
+                )
+    return labels
