@@ -4,7 +4,7 @@ Every function returns the checked value in its canonical form, or raises a Qubo
 """
 
 from collections.abc import Iterable
-from math import isfinite
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -24,12 +24,14 @@ __all__ = [
     "require_indices",
     "require_memory",
     "require_real_matrix",
+    "require_real_vector",
     "require_spin_matrix",
     "require_spins",
     "require_strength",
 ]
 
 HARMLESS_BYTES = 64 << 20  # so little that nobody need ask the system for it
+EXACT_FLOATS = 2**53  # below it every whole number is a float64
 
 BitVector = NDArray[np.int8]  # of 0 and 1
 BitMatrix = NDArray[np.int8]
@@ -41,7 +43,7 @@ IntVector = NDArray[np.int64]
 def require_count(name: str, value: object, *, least: int = 1) -> int:
     """Return `value` as an int that is at least `least`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-        raise RangeError(f"{name} must be a whole number, at least {least}; got {value!r}")
+        raise RangeError(f"{name} must be a whole number, at least {least}; got {value!r:.60}")
     if value < least:
         raise RangeError(f"{name} must be at least {least}; got {value}")
     return int(value)
@@ -52,16 +54,24 @@ def require_strength(name: str, value: object) -> int | float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
-        raise RangeError(f"{name} must be a finite number, at least 0; got {value!r}")
-    number = float(value)
+        raise RangeError(f"{name} must be a finite number, at least 0; got {value!r:.60}")
+    try:
+        number = float(value)
+    except OverflowError:  # a Python int of more than 308 digits
+        raise RangeError(f"{name} must be a number that float64 can hold; got more") from None
     if not isfinite(number) or number < 0:
-        raise RangeError(f"{name} must be a finite number, at least 0; got {value}")
-    return int(number) if number.is_integer() else number
+        raise RangeError(f"{name} must be a finite number, at least 0; got {number}")
+    return int(number) if number.is_integer() and number < EXACT_FLOATS else number
 
 
 def require_indices(name: str, values: Iterable[int], *, below: int) -> IntVector:
     """Return whole numbers in [0, below) as an int64 vector."""
-    array = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+    try:
+        array = np.asarray(values if isinstance(values, np.ndarray) else list(values))
+    except (TypeError, ValueError):
+        raise ShapeError(
+            f"{name} must be a sequence of whole numbers; got {values!r:.60}"
+        ) from None
     if array.size == 0:
         return np.zeros(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
@@ -93,13 +103,18 @@ def require_spin_matrix(
 def require_real_matrix(name: str, values: ArrayLike, *, columns: int, of: str) -> NDArray[Any]:
     """Return a matrix of finite numbers, one row per example and one column per `of`."""
     array = _matrix(name, values, columns=columns, of=of, rows=None)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        row, column = np.argwhere(~np.isfinite(array))[0]
-        raise AlphabetError(
-            f"{name} must be finite; got {array[row, column]} in row {row}, column {column}: "
-            "fill in or remove such rows first"
+    return _finite(name, array, "fill in or remove such rows first")
+
+
+def require_real_vector(name: str, values: ArrayLike, *, count: int, of: str) -> NDArray[Any]:
+    """Return `count` finite numbers; `of` says what there is one of for each."""
+    array = _numeric(name, values)
+    if array.shape != (count,):
+        hint = "; give the rows one by one" if array.ndim == 2 and array.shape[1] == count else ""
+        raise ShapeError(
+            f"{name} must have {count} values, one per {of}; got shape {array.shape}{hint}"
         )
-    return array
+    return _finite(name, array, "fill it in first")
 
 
 def require_column_count(name: str, values: ArrayLike, *, of: str) -> int:
@@ -117,12 +132,25 @@ def require_bits(name: str, values: ArrayLike, *, count: int) -> BitMatrix:
     """Return values of 0 or 1 as int8, `count` along the last axis."""
     array = _numeric(name, values)
     if array.ndim not in (1, 2) or array.shape[-1] != count:
-        raise ShapeError(f"{name} must have {count} values, one per variable; got {array.shape}")
-    if not ((array == 0) | (array == 1)).all():
-        bad = array[(array != 0) & (array != 1)][0]
-        hint = "; turn spins into bits with (spins + 1) // 2" if bad == -1 else ""
-        raise AlphabetError(f"{name} must be 0 or 1; got {bad}{hint}")
+        raise ShapeError(
+            f"{name} must have {count} values, one per variable; got shape {array.shape}"
+        )
+    is_bit = (array == 0) | (array == 1)
+    if not is_bit.all():
+        is_spin = (array == -1) | (array == 1)
+        hint = "; turn spins into bits with (spins + 1) // 2" if is_spin.all() else ""
+        raise AlphabetError(f"{name} must be 0 or 1; got {_first(array, ~is_bit)}{hint}")
     return array.astype(np.int8, copy=False)
+
+
+def require_memory(what: str, byte_count: int) -> None:
+    """Refuse work that needs more memory than the machine has free."""
+    free = _free_memory() if byte_count > HARMLESS_BYTES else None
+    if free is not None and byte_count > free:
+        raise RangeError(
+            f"{what} needs about {byte_count / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
+            "use fewer examples or a smaller network"
+        )
 
 
 def _matrix(
@@ -130,15 +158,28 @@ def _matrix(
 ) -> NDArray[Any]:
     array = _numeric(name, values)
     if array.ndim != 2 or array.shape[1] != columns:
-        hint = "; give one example as a matrix of one row" if array.shape == (columns,) else ""
         raise ShapeError(
-            f"{name} must have {columns} columns, one per {of}; got shape {array.shape}{hint}"
+            f"{name} must have {columns} columns, one per {of}; "
+            f"got shape {array.shape}{_matrix_hint(array, columns)}"
         )
     if len(array) == 0:
         raise ShapeError(f"{name} must have at least one row, one per example; got none")
     if rows is not None and len(array) != rows:
         raise ShapeError(f"{name} must have {rows} rows, one per example; got {len(array)}")
     return array
+
+
+def _matrix_hint(array: NDArray[Any], columns: int) -> str:
+    """Say what to do about the shapes that people often have in hand."""
+    if array.shape == (columns,):
+        return "; give one example as a matrix of one row"
+    if array.ndim == 1 and columns == 1:
+        return "; give a vector as one column, with values[:, None]"
+    if array.ndim == 2 and len(array) == columns:
+        return "; examples are rows: transpose it"
+    if array.ndim > 2 and prod(array.shape[1:]) == columns:
+        return "; flatten each example, with values.reshape(len(values), -1)"
+    return ""
 
 
 def _numeric(name: str, values: ArrayLike) -> NDArray[Any]:
@@ -151,27 +192,47 @@ def _numeric(name: str, values: ArrayLike) -> NDArray[Any]:
     if array.dtype.kind == "b":
         return array.astype(np.int8)
     if array.dtype.kind not in "iuf":
-        raise AlphabetError(f"{name} must hold numbers; got {array.dtype}")
+        raise AlphabetError(f"{name} must hold numbers; got {_not_a_number(array)}")
+    return array
+
+
+def _not_a_number(array: NDArray[Any]) -> str:
+    """Name the first value that is no real number, and what to do about its kind."""
+    if array.dtype.kind in "SU":
+        return f"text such as {str(next(iter(array.flat), ''))!r:.30}: turn it into numbers first"
+    for value in array.flat if array.dtype.kind == "O" else ():
+        if hasattr(value, "toarray"):
+            return f"a sparse {type(value).__name__}: call its toarray() first"
+        if not isinstance(value, (int, float, np.number)):
+            return f"{value!r:.30} among them: replace it by a number first"
+    return f"{array.dtype}: turn it into real numbers with astype(float) first"
+
+
+def _finite(name: str, array: NDArray[Any], hint: str) -> NDArray[Any]:
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        bad = _first(array, ~np.isfinite(array))
+        raise AlphabetError(f"{name} must be finite; got {bad}: {hint}")
     return array
 
 
 def _spins(name: str, array: NDArray[Any]) -> NDArray[np.int8]:
     is_spin = (array == 1) | (array == -1)
     if not is_spin.all():
-        bad = array[~is_spin][0]
-        hint = "; turn bits into spins with 2 * bits - 1" if bad == 0 else ""
-        raise AlphabetError(f"{name} must be -1 or +1; got {bad}{hint}")
+        is_bit = (array == 0) | (array == 1)
+        hint = (
+            "turn bits into spins with 2 * bits - 1"
+            if is_bit.all()
+            else "turn numbers into spins with numpy.where(values > 0, 1, -1), classes with a CodeBook"
+        )
+        raise AlphabetError(f"{name} must be -1 or +1; got {_first(array, ~is_spin)}; {hint}")
     return array.astype(np.int8, copy=False)
 
 
-def require_memory(what: str, byte_count: int) -> None:
-    """Refuse work that needs more memory than the machine has free."""
-    free = _free_memory() if byte_count > HARMLESS_BYTES else None
-    if free is not None and byte_count > free:
-        raise RangeError(
-            f"{what} needs about {byte_count / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
-            "use fewer examples or a smaller network"
-        )
+def _first(array: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
+    """Return the first bad value and where it stands."""
+    place = tuple(np.argwhere(is_bad)[0].tolist())
+    where = f"at place {place[0]}" if len(place) == 1 else f"in row {place[0]}, column {place[1]}"
+    return f"{array[place]} {where}"
 
 
 def _free_memory() -> int | None:

@@ -9,8 +9,8 @@ from qubonn.topology import Topology
 
 __all__ = ["NOTATIONS", "topology"]
 
-# Network 7 is printed as conv(4x4)+fc(4), but its printed counts (39 neurons, 168 connections, 294 and
-# 56 variables, 216 constraints) are those of two filters, so that is what we build.
+# Network 7 is printed as conv(4x4)+fc(4), but its printed counts (39 neurons, 168 connections, 294
+# and 56 variables, 216 constraints) are those of two filters, so that is what we build.
 NOTATIONS = (
     "conv(2x2)",
     "conv(2x2)+fc(4)",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import BitMatrix, BitVector, SpinMatrix, require_bits
+from qubonn.checks import BitMatrix, BitVector, IntVector, SpinMatrix, require_bits
 from qubonn.errors import ShapeError
 from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork
@@ -60,7 +60,7 @@ def residuals(variables: Variables, assignment: Assignment) -> NDArray[np.int64]
 
 
 def product_errors(variables: Variables, assignment: Assignment) -> NDArray[np.int8]:
-    """Return, for each example and product arc, product bit minus weight bit times activation bit."""
+    """Return product bit minus weight bit times activation bit, by example and product arc."""
     shape = (variables.example_count, len(variables.structure.product_arcs))
     if assignment.product_bits is None:
         return np.zeros(shape, dtype=np.int8)
@@ -116,19 +116,22 @@ def _counts(variables: Variables, bits: BitVector) -> NDArray[np.int64]:
         bits.reshape(variables.example_count, -1).astype(np.int64)
         << variables.structure.count_place
     )
-    counts = np.zeros((variables.example_count, variables.topology.neuron_count), dtype=np.int64)
-    np.add.at(counts, (slice(None), variables.structure.count_neuron), values)
-    return counts
+    return _sums_by_neuron(variables, variables.structure.count_neuron, values)
 
 
 def _excess_of_products(variables: Variables, assignment: Assignment) -> NDArray[np.int64] | int:
     """2 * (psi - v*y), summed over the arcs into each neuron."""
     if assignment.product_bits is None:
         return 0
-    excess = np.zeros((variables.example_count, variables.topology.neuron_count), dtype=np.int64)
-    targets = (
-        variables.topology.target_of[variables.structure.product_arcs]
-        - variables.topology.input_count
-    )
-    np.add.at(excess, (slice(None), targets), 2 * product_errors(variables, assignment))
-    return excess
+    arcs, first = variables.structure.product_arcs, variables.topology.input_count
+    errors = product_errors(variables, assignment).astype(np.int64)
+    return _sums_by_neuron(variables, variables.topology.target_of[arcs] - first, 2 * errors)
+
+
+def _sums_by_neuron(
+    variables: Variables, neuron_of: IntVector, values: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Add up the columns of each neuron."""
+    sums = np.zeros((variables.topology.neuron_count, variables.example_count), dtype=np.int64)
+    np.add.at(sums, neuron_of, values.T)
+    return sums.T

@@ -19,7 +19,7 @@ __all__ = ["Strengths", "Terms", "Violation", "Violations", "evaluate_terms", "f
 
 @dataclass(frozen=True)
 class Strengths:
-    """The factors of the terms: alpha, gamma, and the weight of a wrong output where outputs are free."""
+    """The factors of the terms: alpha, gamma, and what a wrong output costs if outputs are free."""
 
     product: int | float
     margin: int | float

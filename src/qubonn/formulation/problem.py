@@ -88,13 +88,13 @@ class TrainingProblem:
     """Find weights and biases so that the network maps every input to its output.
 
     The energy is H1 + alpha * H2 - gamma * H_som - H_ext with alpha = `product_strength`,
-    gamma = `margin_strength` and H_ext given by `field`. Inputs are real and binarised by f (positive
-    is +1, the rest -1); outputs are -1 or +1. Outputs are fixed, or, with `output_strength`, left free
-    with that penalty for each wrong one.
+    gamma = `margin_strength` and H_ext given by `field`. Inputs are real and binarised by f
+    (positive is +1, the rest -1); outputs are -1 or +1. Outputs are fixed, or, with
+    `output_strength`, left free with that penalty for each wrong one.
 
     >>> problem = TrainingProblem(Topology.dense(2, 1), [[1, 1], [1, -1]], [[1], [-1]])
     >>> problem.qubo()
-    Qubo(5 variables, 6 couplings, int64)
+    Qubo(5 variables, 7 couplings, int64)
     >>> network = problem.decode(problem.encode(BinaryNetwork(problem.topology, [1, 1], [-1])))
     >>> problem.certify(network)
     Certificate(feasible: H1=0, H2=0, S1=1, S2=2)
@@ -300,11 +300,17 @@ class TrainingProblem:
     def _settled(
         self, network: BinaryNetwork, held: NDArray[np.int64], held_spins: SpinMatrix
     ) -> SpinMatrix:
-        found = [
-            network.settle(self.input_spins[example], clamped=(held, held_spins[example])).closest
-            for example in range(self.example_count)
-        ]
-        return np.stack(found)
+        """For each example the consistent state that also agrees best with the fixed outputs."""
+        plan = plan_all(self.topology, network.weight_spins, network.bias_spins)
+        first = self.topology.input_count
+        chosen = []
+        for inputs, outputs in zip(self.input_spins, held_spins, strict=True):
+            settled = network.settle(inputs, clamped=(held, outputs))
+            states = settled.states if len(settled.states) else settled.closest[None]
+            sums = pre_activations_of(plan, self.topology, states)
+            wrong_count = (sign(sums) != states[:, first:]).sum(axis=1)
+            chosen.append(states[np.argmin(wrong_count)])
+        return np.stack(chosen)
 
     def _checked_inputs(self) -> NDArray[Any]:
         if not isinstance(self.topology, Topology):

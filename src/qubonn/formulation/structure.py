@@ -37,19 +37,19 @@ class Alike:
         np.int64
     ]  # G x known arcs; 1 x known arcs where all neurons see the same
     free_sources: NDArray[np.int64]  # G x free arcs
-    weights: NDArray[np.int64]  # G x (known arcs, then free arcs)
+    parameters: NDArray[np.int64]  # G x variables of bias, weights of known arcs, of free arcs
     product_rank: NDArray[np.int64]  # G x free arcs: place among the products of one example
     count_rank: NDArray[np.int64]  # G x n_j: place among the count bits of one example
 
     @property
     def known_count(self) -> int:
         """Number of arcs from known sources, the same for each neuron."""
-        return self.known_sources.shape[1]
+        return int(self.known_sources.shape[1])
 
     @property
     def free_count(self) -> int:
         """Number of arcs from free sources, the same for each neuron."""
-        return self.free_sources.shape[1]
+        return int(self.free_sources.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,9 @@ class Structure:
             top_bit=top_bit,
             known_sources=known_sources,
             free_sources=topology.source_of[free_arcs],
-            weights=topology.weight_of[arcs],
+            parameters=np.concatenate(
+                [topology.weight_count + neurons[:, None], topology.weight_of[arcs]], axis=1
+            ),
             product_rank=np.searchsorted(self.product_arcs, free_arcs),
             count_rank=self._count_start[neurons][:, None] + np.arange(top_bit),
         )

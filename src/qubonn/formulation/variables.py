@@ -3,8 +3,8 @@
 Structure, known bits of every example -> variable numbers and labels.
 
 The order is fixed: weights by number; biases by neuron; activations by example, then node; count
-bits by example, then node, then bit (lowest first); products by example, then arc. Activations exist
-where they are not known, count bits below the top bit, products where the source is not known.
+bits by example, then node, then bit (lowest first); products by example, then arc. Activations
+exist where they are not known, count bits below the top bit, products where the source is not known.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ class Variables:
 
     @cached_property
     def starts(self) -> tuple[int, int, int, int, int, int]:
-        """First number of weights, biases, activations, counts, products; then the number of all."""
+        """First number of weights, biases, activations, counts, products; then their total."""
         sizes = (
             self.topology.weight_count,
             self.topology.neuron_count,

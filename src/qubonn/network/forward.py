@@ -3,7 +3,7 @@
 Network, input spins -> activations and pre-activations.  Paper, eq:activation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,12 @@ from qubonn.topology import Topology
 __all__ = [
     "ForwardPass",
     "LevelPlan",
+    "chunks",
     "plan_all",
     "plan_levels",
     "pre_activations_of",
     "run_forward",
+    "sign",
 ]
 
 CHUNK_BYTES = 64 << 20  # of float32 activations held at once
@@ -86,7 +88,7 @@ def run_forward(
     if clamped is not None:
         is_clamped[clamped[0]] = True
         spins[:, clamped[0]] = clamped[1]
-    for rows in _chunks(example_count, topology.node_count):
+    for rows in chunks(example_count, topology.node_count):
         for level in plan:
             found = level.pre_activations(spins[rows])
             sums[rows, level.nodes - topology.input_count] = found
@@ -100,12 +102,18 @@ def pre_activations_of(
 ) -> NDArray[np.int32]:
     """Return what every neuron sums up when all activations are given."""
     sums = np.empty((len(activation_spins), topology.neuron_count), dtype=np.int32)
-    for rows in _chunks(len(activation_spins), topology.node_count):
+    for rows in chunks(len(activation_spins), topology.node_count):
         for level in plan:
             sums[rows, level.nodes - topology.input_count] = level.pre_activations(
                 activation_spins[rows]
             )
     return sums
+
+
+def chunks(row_count: int, node_count: int) -> Iterator[slice]:
+    """Cut rows into slices whose activations fit into CHUNK_BYTES."""
+    size = max(1, CHUNK_BYTES // (4 * max(node_count, 1)))
+    return (slice(start, min(start + size, row_count)) for start in range(0, row_count, size))
 
 
 def _plan(
@@ -124,8 +132,3 @@ def _plan(
     is_dense = 8 * len(arcs) >= shape[0] * shape[1]
     level_biases = biases[nodes - topology.input_count].astype(np.float32)
     return LevelPlan(nodes, sources, matrix.toarray() if is_dense else matrix.tocsr(), level_biases)
-
-
-def _chunks(example_count: int, node_count: int) -> list[slice]:
-    rows = max(1, CHUNK_BYTES // (4 * max(node_count, 1)))
-    return [slice(start, start + rows) for start in range(0, example_count, rows)]

@@ -27,7 +27,7 @@ from qubonn.topology import Topology
 __all__ = ["BinaryNetwork"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class BinaryNetwork:
     """A network whose weights, biases and activations are all -1 or +1.
 
@@ -43,12 +43,13 @@ class BinaryNetwork:
     weight_spins: SpinVector
     bias_spins: SpinVector
 
-    def __post_init__(self) -> None:
-        for name, count, of in (
-            ("weight_spins", self.topology.weight_count, "weight"),
-            ("bias_spins", self.topology.neuron_count, "non-input node"),
+    def __init__(self, topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> None:
+        object.__setattr__(self, "topology", topology)
+        for name, values, count, of in (
+            ("weight_spins", weight_spins, topology.weight_count, "weight"),
+            ("bias_spins", bias_spins, topology.neuron_count, "non-input node"),
         ):
-            spins = require_spins(name, getattr(self, name), count=count, of=of).copy()
+            spins = require_spins(name, values, count=count, of=of).copy()
             spins.setflags(write=False)
             object.__setattr__(self, name, spins)
 

@@ -17,7 +17,7 @@ from qubonn.errors import FileFormatError
 from qubonn.quadratic.file_labels import Label, plain_labels, read_labels
 from qubonn.quadratic.ising import Ising
 from qubonn.quadratic.qubo import Qubo, whole_if_exact
-from qubonn.quadratic.strict_json import parse_json
+from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_limited, write_whole
 
 __all__ = ["read_bqm", "write_bqm"]
@@ -137,10 +137,10 @@ def _read_header(cursor: _Cursor) -> _Header:
     except (LookupError, TypeError, ValueError):
         raise FileFormatError(
             f"{path}: its header must name shape, dtype, itype, ntype, vartype and variables "
-            f"as dimod does; got {fields!r:.200}"
+            f"as dimod does; got {shown(fields)}"
         ) from None
     if type(nodes) is not int or type(edges) is not int or not (0 <= nodes < 2**31 and edges >= 0):
-        raise FileFormatError(f"{path}: its shape must be two counts; got {fields['shape']!r:.60}")
+        raise FileFormatError(f"{path}: its shape must be two counts; got {shown(fields['shape'])}")
     return header
 
 
@@ -170,7 +170,10 @@ def _edges(
     if (ends < 0).any() or (ends >= count).any():
         raise FileFormatError(f"{path}: neighbours must lie in 0..{count - 1}")
     owners = np.repeat(np.arange(count), degrees)
-    places, mirrored = owners * count + ends.astype(np.int64), ends.astype(np.int64) * count + owners
+    places, mirrored = (
+        owners * count + ends.astype(np.int64),
+        ends.astype(np.int64) * count + owners,
+    )
     if (np.diff(places) <= 0).any() or (owners == ends).any():
         raise FileFormatError(
             f"{path}: neighbours must stand once each, in increasing order, without the variable"

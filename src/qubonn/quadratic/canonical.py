@@ -7,6 +7,7 @@ import numpy as np
 
 from qubonn.errors import FileFormatError
 from qubonn.quadratic.qubo import Qubo, magnitude
+from qubonn.quadratic.strict_json import shown
 
 __all__ = ["require_canonical"]
 
@@ -38,7 +39,7 @@ def _require_types(name: str, qubo: Qubo) -> None:
     if not isinstance(qubo.offset, int if kind == np.int64 else float):
         raise FileFormatError(
             f"{name}: offset must be a whole number if and only if linear is int64; "
-            f"got {qubo.offset!r:.40} and {kind}"
+            f"got {shown(qubo.offset)} and {kind}"
         )
     if isinstance(qubo.offset, int) and not -(2**63) < qubo.offset < 2**63:
         raise FileFormatError(f"{name}: a whole offset must lie within 64 bits")

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qubonn.errors import FileFormatError
+from qubonn.quadratic.strict_json import shown
 
 __all__ = ["Label", "are_default", "label_text", "plain_labels", "read_labels"]
 
@@ -72,7 +73,7 @@ def _plain(name: str, number: int, label: object, depth: int = 0) -> Label:
         return tuple(_plain(name, number, part, depth + 1) for part in label)
     raise FileFormatError(
         f"{name}: label {number} must be made of text, whole numbers of 64 bits and tuples of "
-        f"those, at most {DEEPEST} deep, to be kept in a file; got {label!r:.60}"
+        f"those, at most {DEEPEST} deep, to be kept in a file; got {shown(label)}"
     )
 
 
@@ -84,7 +85,7 @@ def _tuples(name: str, number: int, value: Any, depth: int = 0) -> Label:
         return tuple(_tuples(name, number, part, depth + 1) for part in value)
     raise FileFormatError(
         f"{name}: label {number} must be made of text, whole numbers of 64 bits and lists of "
-        f"those, at most {DEEPEST} deep; got {value!r:.60}"
+        f"those, at most {DEEPEST} deep; got {shown(value)}"
     )
 
 
@@ -96,6 +97,6 @@ def _distinct(name: str, labels: list[Label]) -> list[Label]:
             if first != number:
                 raise FileFormatError(
                     f"{name}: labels must differ; variables {first} and {number} are both "
-                    f"{label!r:.60}"
+                    f"{shown(label)}"
                 )
     return labels

@@ -5,7 +5,6 @@ Terms -> Hamiltonian -> Qubo.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import accumulate
 from math import prod
 from typing import Any
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.errors import RangeError
 from qubonn.quadratic.qubo import Qubo
 
-__all__ = ["Hamiltonian"]
+__all__ = ["Hamiltonian", "Part"]
 
 Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # rows, columns, values; they broadcast
 
@@ -57,7 +56,9 @@ class Hamiltonian:
     @classmethod
     def total(cls, terms: Sequence["Hamiltonian"]) -> "Hamiltonian":
         """Return the sum of all terms."""
-        return reduce(cls.__add__, terms, cls())
+        return cls(
+            tuple(part for term in terms for part in term.parts), sum(term.offset for term in terms)
+        )
 
     def __add__(self, other: "Hamiltonian") -> "Hamiltonian":
         return Hamiltonian(self.parts + other.parts, self.offset + other.offset)

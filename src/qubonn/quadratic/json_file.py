@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from qubonn.errors import FileFormatError
 from qubonn.quadratic.file_labels import label_text, plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
-from qubonn.quadratic.strict_json import parse_json
+from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_limited, write_whole
 
 __all__ = ["read_json", "write_json"]
@@ -41,15 +41,17 @@ def read_json(path: str) -> Qubo:
     _require_kind(path, document)
     variables, couplings = document["variables"], document["couplings"]
     _require_variables(path, variables)
-    _require_couplings(path, couplings)
     count = len(variables)
+    _require_couplings(path, couplings, count)
     rows, columns, values = zip(*couplings, strict=True) if couplings else ((), (), ())
+    linear = [variable["linear"] for variable in variables]
+    numbers = _numbers(path, [*linear, *values, document["offset"]])
     return Qubo.of(
         np.array([*range(count), *rows], dtype=np.int64),
         np.array([*range(count), *columns], dtype=np.int64),
-        _numbers(path, [variable["linear"] for variable in variables], values, document["offset"]),
+        numbers[:-1],
         variable_count=count,
-        offset=document["offset"],
+        offset=numbers[-1].item(),
         labels=read_labels(path, [variable["label"] for variable in variables], count),
     )
 
@@ -73,20 +75,20 @@ def _require_kind(path: str, document: object) -> None:
         raise FileFormatError(f'{path} must be an object with "format": {json.dumps(FORMAT)}')
     if document.get("version") != VERSION:
         raise FileFormatError(
-            f"{path} must have version {VERSION}; got {document.get('version')!r:.40}: "
+            f"{path} must have version {VERSION}; got {shown(document.get('version'))}: "
             "a newer qubonn may have written it"
         )
     if document.keys() != set(KEYS):
         raise FileFormatError(
-            f"{path} must have exactly the keys {', '.join(KEYS)}; got {', '.join(document)!s:.200}"
+            f"{path} must have exactly the keys {', '.join(KEYS)}; got {shown(list(document))}"
         )
     if not _is_number(document["offset"]):
-        raise FileFormatError(f"{path}: offset must be a number; got {document['offset']!r:.60}")
+        raise FileFormatError(f"{path}: offset must be a number; got {shown(document['offset'])}")
 
 
 def _require_variables(path: str, variables: object) -> None:
     if not isinstance(variables, list):
-        raise FileFormatError(f"{path}: variables must be a list; got {variables!r:.60}")
+        raise FileFormatError(f"{path}: variables must be a list; got {shown(variables)}")
     for number, variable in enumerate(variables):
         if (
             type(variable) is not dict
@@ -95,13 +97,13 @@ def _require_variables(path: str, variables: object) -> None:
         ):
             raise FileFormatError(
                 f'{path}: variables[{number}] must be {{"label": ..., "linear": number}}; '
-                f"got {variable!r:.100}"
+                f"got {shown(variable)}"
             )
 
 
-def _require_couplings(path: str, couplings: object) -> None:
+def _require_couplings(path: str, couplings: object, count: int) -> None:
     if not isinstance(couplings, list):
-        raise FileFormatError(f"{path}: couplings must be a list; got {couplings!r:.60}")
+        raise FileFormatError(f"{path}: couplings must be a list; got {shown(couplings)}")
     seen = set()
     for number, coupling in enumerate(couplings):
         if (
@@ -109,12 +111,12 @@ def _require_couplings(path: str, couplings: object) -> None:
             or len(coupling) != 3
             or type(coupling[0]) is not int
             or type(coupling[1]) is not int
-            or not 0 <= coupling[0] < coupling[1] < 2**31
+            or not 0 <= coupling[0] < coupling[1] < count
             or not _is_number(coupling[2])
         ):
             raise FileFormatError(
                 f"{path}: couplings[{number}] must be [row, column, number] with "
-                f"0 <= row < column; got {coupling!r:.100}"
+                f"0 <= row < column < {count}; got {shown(coupling)}"
             )
         seen.add((coupling[0], coupling[1]))
         if len(seen) <= number:
@@ -128,11 +130,8 @@ def _is_number(value: object) -> bool:
     return type(value) is int or type(value) is float  # true and false are no numbers here
 
 
-def _numbers(
-    path: str, linear: Sequence[Any], couplings: Sequence[Any], offset: float
-) -> NDArray[Any]:
-    numbers = [*linear, *couplings]
-    is_whole = type(offset) is int and float not in set(map(type, numbers))
+def _numbers(path: str, numbers: Sequence[int | float]) -> NDArray[Any]:
+    is_whole = float not in set(map(type, numbers))
     try:
         return np.array(numbers, dtype=np.int64 if is_whole else np.float64)
     except OverflowError:

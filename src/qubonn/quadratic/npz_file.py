@@ -9,6 +9,7 @@
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from qubonn.errors import FileFormatError
 from qubonn.quadratic.file_labels import Label, are_default, plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
-from qubonn.quadratic.strict_json import parse_json
+from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_arrays, write_arrays
 
 __all__ = ["read_npz", "write_npz"]
@@ -62,12 +63,12 @@ def _require_kind(path: str, arrays: dict[str, NDArray[Any]]) -> None:
     if "format" not in arrays or str(arrays["format"]) != FORMAT:
         raise FileFormatError(
             f"{path} must be a QUBO archive, with an array format = {FORMAT!r}; "
-            f"got arrays {sorted(arrays)!r:.200}"
+            f"got arrays {shown(sorted(arrays))}"
         )
     version = arrays.get("version")
-    if version is None or version.shape != () or version != VERSION:
+    if version is None or version.dtype.kind != "i" or version.tolist() != VERSION:
         raise FileFormatError(
-            f"{path} must have version {VERSION}; got {version!s:.40}: "
+            f"{path} must have version {VERSION}; got {shown(version)}: "
             "a newer qubonn may have written it"
         )
 
@@ -77,9 +78,14 @@ def _require_shapes(path: str, arrays: dict[str, NDArray[Any]]) -> None:
         if name not in arrays or arrays[name].ndim != axes:
             got = arrays[name].shape if name in arrays else "none"
             raise FileFormatError(f"{path} must have an array {name} of {axes} axes; got {got}")
+    if arrays["offset"].dtype != arrays["linear"].dtype:
+        raise FileFormatError(
+            f"{path}: offset must be of the type of linear; "
+            f"got {arrays['offset'].dtype} and {arrays['linear'].dtype}"
+        )
 
 
-def _labels(path: str, text: NDArray[Any], count: int) -> "range | list[Label] | Any":
+def _labels(path: str, text: NDArray[Any], count: int) -> Sequence[Label]:
     if text.dtype != np.uint8:
         raise FileFormatError(f"{path}: labels must be uint8, the bytes of JSON; got {text.dtype}")
     decoded = parse_json(f"{path}: labels", text.tobytes())

@@ -17,9 +17,11 @@ which the format forbids and programs read differently (the last one counts, or 
 Values are int64 if every one is written as a whole number, otherwise float64.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +42,12 @@ __all__ = ["read_qbsolv", "write_qbsolv"]
 
 SIGNATURE, VERSION = b"c qubonn qubo ", 1
 OFFSET, LABEL = b"c offset : ", b"c label "
+TERM = re.compile(rb"\s*[+-]?\d{1,18}\s+[+-]?\d{1,18}\s+[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 MOST_SILENT = 1 << 20  # variables that no line mentions: a file cannot ask for much more than it is
 LINES_AT_ONCE = 1 << 17
 BYTES_AT_ONCE = 1 << 21
+
+T = TypeVar("T", int, float)
 
 
 def write_qbsolv(qubo: Qubo, path: str) -> None:
@@ -105,6 +110,24 @@ class _Preamble:
     labels: Sequence[Label]
 
 
+@dataclass
+class _Comments:
+    """What the comments say, if they are ours."""
+
+    is_ours: bool = False
+    offset: int | float | None = None
+    labels: list[object] = field(default_factory=list)
+
+    def take(self, where: str, line: bytes) -> None:
+        if line.startswith(SIGNATURE):
+            _require_version(where, line)
+            self.is_ours = True
+        elif self.is_ours and line.startswith(OFFSET):
+            self.offset = _number(where, line[len(OFFSET) :])
+        elif self.is_ours and line.startswith(LABEL):
+            self.labels.append(_label(where, line[len(LABEL) :], len(self.labels)))
+
+
 @dataclass(frozen=True)
 class _Terms:
     rows: NDArray[np.int64]
@@ -114,29 +137,27 @@ class _Terms:
 
 def _read_preamble(path: str, data: bytes) -> tuple[_Preamble, _Place]:
     """Read all up to the p line; the terms begin behind it."""
-    is_ours = data.startswith(SIGNATURE)
-    offset: int | float = 0
-    names: list[object] = []
-    place = _Place(0, 1)
+    comments, place = _Comments(), _Place(0, 1)
     while place.byte < len(data):
         end = data.find(b"\n", place.byte)
         after = _Place(len(data) if end < 0 else end + 1, place.line + 1)
         line, where = data[place.byte : after.byte].strip(), f"{path}, line {place.line}"
         if line and not _is_comment(line):
-            counts = _counts(where, line)
-            labels = read_labels(path, names, counts[0]) if names else range(counts[0])
-            return _Preamble(*counts, offset, labels), after
-        if is_ours and line.startswith(SIGNATURE):
-            _require_version(where, line)
-        elif is_ours and line.startswith(OFFSET):
-            offset = _number(where, line[len(OFFSET) :])
-        elif is_ours and line.startswith(LABEL):
-            names.append(_label(where, line[len(LABEL) :], len(names)))
+            return _preamble(path, comments, _counts(where, line)), after
+        comments.take(where, line)
         place = after
     raise FileFormatError(
         f"{path} must have a line 'p qubo 0 maxNodes nNodes nCouplers'; got none: "
         "it may be truncated or of another kind"
     )
+
+
+def _preamble(path: str, comments: _Comments, counts: tuple[int, int, int]) -> _Preamble:
+    if comments.is_ours and comments.offset is None:
+        raise FileFormatError(f"{path} must have a line '{OFFSET.decode()}...' before its p line")
+    labels = read_labels(path, comments.labels, counts[0]) if comments.labels else range(counts[0])
+    offset = 0 if comments.offset is None else comments.offset
+    return _Preamble(*counts, offset, labels)
 
 
 def _is_comment(line: bytes) -> bool:
@@ -186,16 +207,136 @@ def _label(where: str, text: bytes, number: int) -> object:
 
 def _read_terms(path: str, data: bytes, body: _Place) -> _Terms:
     parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
-    for lines, first_line in _line_blocks(data, body):
-        fields = [line.split() for line in lines if line and not _is_comment(line)]
-        fields = [line for line in fields if line]
-        if not fields:
-            continue
+    for block, first_line in _blocks(data, body):
+        terms = _without_comments(block)
+        if b"_" in terms or not _has_three_fields_a_line(terms):  # Python reads 1_0 as ten
+            _refuse_bad_line(path, block, first_line)
+        fields = terms.split()
         try:
-            first, second, third = zip(*fields, strict=True)
-            parts.append((_integers(first), _integers(second), _values(third)))
+            first, second, third = fields[::3], fields[1::3], fields[2::3]
+            parts.append((_whole_numbers(first), _whole_numbers(second), _values(third)))
         except (ValueError, OverflowError):
-            raise _first_bad_line(path, lines, first_line) from None
-    none: NDArray[Any] = np.zeros(0, dtype=np.int64)
-    rows, columns, values = zip(*parts, strict=True) if parts else ((none,), (none,), (none,))
-    return _Terms(np.concatenate(rows), np.concatenate(columns), np.concatenate(values))
+            _refuse_bad_line(path, block, first_line)
+            raise
+    rows, columns, values = zip(*parts, strict=True) if parts else ([[]], [[]], [[]])
+    return _Terms(
+        np.concatenate(rows).astype(np.int64, copy=False),
+        np.concatenate(columns).astype(np.int64, copy=False),
+        np.concatenate(values),
+    )
+
+
+def _blocks(data: bytes, body: _Place) -> Iterator[tuple[bytes, int]]:
+    """Cut the terms at line ends into blocks, each with the number of its first line."""
+    place = body
+    while place.byte < len(data):
+        end = data.find(b"\n", place.byte + BYTES_AT_ONCE)
+        block = data[place.byte : len(data) if end < 0 else end]
+        yield block, place.line
+        place = _Place(place.byte + len(block) + 1, place.line + block.count(b"\n") + 1)
+
+
+def _without_comments(block: bytes) -> bytes:
+    if b"c" not in block and b"C" not in block:
+        return block
+    return b"\n".join(line for line in block.split(b"\n") if _fields(line))
+
+
+def _has_three_fields_a_line(terms: bytes) -> bool:
+    characters = np.frombuffer(terms, dtype=np.uint8)
+    is_space = np.isin(np.arange(256), list(b" \t\r\v\f\n"))[characters]
+    begins_field = ~is_space
+    begins_field[1:] &= is_space[:-1]
+    field_counts = np.bincount(np.cumsum(characters == ord("\n"))[begins_field])
+    return bool(((field_counts == 3) | (field_counts == 0)).all())
+
+
+def _fields(line: bytes) -> list[bytes] | None:
+    """Return the fields of a term, and nothing for a comment or a blank line."""
+    fields = line.split()
+    return fields if fields and not _is_comment(fields[0]) else None
+
+
+def _whole_numbers(texts: Sequence[bytes]) -> NDArray[np.int64]:
+    return np.fromiter(map(int, texts), np.int64, len(texts))
+
+
+def _values(texts: Sequence[bytes]) -> NDArray[Any]:
+    try:
+        return _whole_numbers(texts)
+    except (ValueError, OverflowError):
+        return np.fromiter(map(float, texts), np.float64, len(texts))
+
+
+def _refuse_bad_line(path: str, block: bytes, first_line: int) -> None:
+    for number, line in enumerate(block.split(b"\n"), first_line):
+        if _fields(line) and not TERM.fullmatch(line):
+            raise FileFormatError(
+                f"{path}, line {number} must be two variable numbers and a value; "
+                f"got {_shown(line)}"
+            )
+
+
+def _require_counts(path: str, preamble: _Preamble, terms: _Terms) -> None:
+    linear_count = int((terms.rows == terms.columns).sum())
+    for form, promised, found in (
+        ("'i i value'", preamble.linear_count, linear_count),
+        ("'i j value'", preamble.coupling_count, len(terms.rows) - linear_count),
+    ):
+        if promised != found:
+            raise FileFormatError(
+                f"{path} must have {promised} lines {form}, as its p line says; got {found}: "
+                "it may be truncated"
+            )
+    most = preamble.linear_count + 2 * preamble.coupling_count + MOST_SILENT
+    if preamble.variable_count > most:
+        raise FileFormatError(
+            f"{path} must mention its variables; its p line promises {preamble.variable_count:,}, "
+            f"more than {MOST_SILENT:,} of them without a line"
+        )
+
+
+def _require_pairs(
+    path: str, data: bytes, body: _Place, preamble: _Preamble, terms: _Terms
+) -> None:
+    rows, columns, count = terms.rows, terms.columns, preamble.variable_count
+
+    def refuse(is_bad: NDArray[np.bool_], what: str) -> None:
+        if is_bad.any():
+            number, line = _line_of_term(data, body, int(is_bad.argmax()))
+            raise FileFormatError(f"{path}, line {number} {what}; got {_shown(line)}")
+
+    is_outside = (np.minimum(rows, columns) < 0) | (np.maximum(rows, columns) >= count)
+    refuse(is_outside, f"must have variable numbers in 0..{count - 1}")
+    refuse(rows > columns, "must have its smaller variable number first")
+    refuse(_repeats(rows * count + columns), "must not repeat a pair of an earlier line")
+    refuse(~np.isfinite(terms.values), "must have a finite value")
+
+
+def _repeats(pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark each entry that stands earlier, too."""
+    order = np.argsort(pairs, kind="stable")
+    is_repeat = np.zeros(len(pairs), dtype=bool)
+    is_repeat[order[1:]] = np.diff(pairs[order]) == 0
+    return is_repeat
+
+
+def _line_of_term(data: bytes, body: _Place, term: int) -> tuple[int, bytes]:
+    lines = (
+        (number, line)
+        for block, first_line in _blocks(data, body)
+        for number, line in enumerate(block.split(b"\n"), first_line)
+        if _fields(line)
+    )
+    return next(islice(lines, term, None))
+
+
+def _parsed(kind: Callable[[bytes], T], text: bytes) -> T | None:
+    try:
+        return kind(text) if b"_" not in text else None
+    except ValueError:
+        return None
+
+
+def _shown(text: bytes) -> str:
+    return repr(text[:60].decode("ascii", "replace"))

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.quadratic.hamiltonian import Hamiltonian
+from qubonn.quadratic.hamiltonian import Hamiltonian, Part
 
 __all__ = ["AffineForms", "sum_of_squares"]
 
@@ -31,15 +31,11 @@ class AffineForms:
 
 def sum_of_squares(forms: AffineForms) -> Hamiltonian:
     """Return the sum over all forms of the form squared."""
-    return (
-        _shared_with_shared(forms)
-        + _shared_with_own(forms)
-        + _own_with_own(forms)
-        + Hamiltonian.constant(int((forms.constants**2).sum()))
-    )
+    parts = (_shared_with_shared(forms), _shared_with_own(forms), _own_with_own(forms))
+    return Hamiltonian(parts, int((forms.constants**2).sum()))
 
 
-def _shared_with_shared(forms: AffineForms) -> Hamiltonian:
+def _shared_with_shared(forms: AffineForms) -> Part:
     # float64 products of small integers are exact and run in BLAS
     values = forms.shared_values.astype(np.float64)
     gram = values.transpose(0, 2, 1) @ values
@@ -49,23 +45,21 @@ def _shared_with_shared(forms: AffineForms) -> Hamiltonian:
     if len(terms) < len(alone):  # the groups share their values, not their constants
         terms = np.repeat(terms, len(alone), axis=0)
     terms[:, diagonal] += alone
-    return Hamiltonian.quadratic(
-        forms.shared[:, first], forms.shared[:, second], terms.astype(np.int64)
-    )
+    return forms.shared[:, first], forms.shared[:, second], terms.astype(np.int64)
 
 
-def _shared_with_own(forms: AffineForms) -> Hamiltonian:
+def _shared_with_own(forms: AffineForms) -> Part:
     values = forms.shared_values[..., :, None] * (2 * forms.own_values)
-    return Hamiltonian.quadratic(forms.shared[:, None, :, None], forms.own[:, :, None, :], values)
+    return forms.shared[:, None, :, None], forms.own[:, :, None, :], values
 
 
-def _own_with_own(forms: AffineForms) -> Hamiltonian:
+def _own_with_own(forms: AffineForms) -> Part:
     values = forms.own_values
     first, second, factor, diagonal = _pairs(len(values))
     terms = np.empty((*forms.constants.shape, len(first)), dtype=np.int64)
     terms[...] = factor * values[first] * values[second]
     terms[..., diagonal] += 2 * forms.constants[..., None] * values
-    return Hamiltonian.quadratic(forms.own[..., first], forms.own[..., second], terms)
+    return forms.own[..., first], forms.own[..., second], terms
 
 
 @lru_cache(maxsize=16)

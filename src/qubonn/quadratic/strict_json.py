@@ -4,11 +4,12 @@ Bytes or text of a file -> plain Python values, or one FileFormatError.
 """
 
 import json
+import reprlib
 from typing import Any, NoReturn
 
 from qubonn.errors import FileFormatError
 
-__all__ = ["parse_json"]
+__all__ = ["parse_json", "shown"]
 
 
 def parse_json(name: str, data: bytes | str) -> Any:
@@ -32,6 +33,18 @@ def parse_json(name: str, data: bytes | str) -> Any:
         raise FileFormatError(f"{name} must be strict JSON; {error}") from None
 
 
+def shown(value: object) -> str:
+    """Return any value in a few words for an error, however large, deep or odd it is.
+
+    >>> shown([[[[[[[["deep"]]]]]]]])
+    '[[[[[[[...]]]]]]]'
+    """
+    try:
+        return reprlib.repr(value)
+    except Exception:  # such as a number of more digits than Python prints
+        return f"a value of type {type(value).__name__}"
+
+
 def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"got the constant {constant}")
 
@@ -39,5 +52,7 @@ def _refuse_constant(constant: str) -> NoReturn:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     decoded = dict(pairs)
     if len(decoded) != len(pairs):
-        raise ValueError(f"an object must have each key once; got {[key for key, _ in pairs]}")
+        raise ValueError(
+            f"an object must have each key once; got {shown([key for key, _ in pairs])}"
+        )
     return decoded

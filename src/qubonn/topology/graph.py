@@ -6,12 +6,13 @@ Arcs, layers, text or a networkx graph -> Topology.  Paper, section "Model formu
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import IntVector, require_count, require_indices
+from qubonn.checks import IntVector, require_count, require_indices, require_memory
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.topology.layers import Shape, layered_arcs, layers_of_sizes
 from qubonn.topology.notation import read_notation
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from qubonn.topology.thinning import Thinning
 
 __all__ = ["Topology"]
+
+BYTES_PER_NODE = 40  # what fan-in, levels and their like take
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,17 +52,11 @@ class Topology:
     layer_shapes: tuple[Shape, ...] | None = None  # what `dense` and `parse` know; for pictures
 
     def __post_init__(self) -> None:
-        require_count("inputs", self.input_count, least=0)
-        require_count("outputs", self.output_count)
-        if self.node_count < self.input_count + self.output_count:
-            raise TopologyError(
-                f"nodes must be at least inputs + outputs = {self.input_count + self.output_count}; "
-                f"got {self.node_count}"
-            )
-        for name in ("source_of", "target_of"):
-            _freeze(self, name, require_indices(name, getattr(self, name), below=self.node_count))
-        most = max(len(self.source_of), 1)
-        _freeze(self, "weight_of", require_indices("weight_of", self.weight_of, below=most))
+        self._require_sound_counts()
+        most = {"source_of": self.node_count, "target_of": self.node_count, "weight_of": 2**63 - 1}
+        for name, below in most.items():
+            array = require_indices(name, getattr(self, name), below=below)
+            object.__setattr__(self, name, _read_only(array.copy()))
         if not len(self.source_of) == len(self.target_of) == len(self.weight_of):
             raise ShapeError(
                 "source_of, target_of and weight_of must have one entry per arc; got "
@@ -87,7 +84,7 @@ class Topology:
         `inputs` is a number of nodes, or (rows, columns), or (channels, rows, columns).
 
         >>> Topology.parse("conv(3x3x2) + fc(4)", inputs=(5, 5), outputs=2)
-        Topology((1, 5, 5) -> (2, 3, 3) -> 4 -> 2: 49 nodes, 278 arcs, 98 weights)
+        Topology((1, 5, 5) -> (2, 3, 3) -> 4 -> 2: 49 nodes, 242 arcs, 98 weights)
         """
         return cls._of_layers(read_notation(notation, inputs, outputs))
 
@@ -136,7 +133,7 @@ class Topology:
         return cls.from_arcs(**read_graph(graph, inputs, outputs))
 
     def to_networkx(self) -> Any:
-        """Return a networkx MultiDiGraph with node attribute `role`, edge attribute `weight_number`."""
+        """Return a networkx MultiDiGraph; nodes have a `role`, edges a `weight_number`."""
         from qubonn.topology.networkx_form import to_graph
 
         return to_graph(self)
@@ -176,21 +173,23 @@ class Topology:
     @cached_property
     def fan_in(self) -> IntVector:
         """Number of arcs into each node, |P_j| in the paper; parallel arcs count each."""
-        return np.bincount(self.target_of, minlength=self.node_count)
+        return _read_only(np.bincount(self.target_of, minlength=self.node_count))
 
     @cached_property
     def arcs_by_target(self) -> tuple[IntVector, IntVector]:
         """Return (starts, arcs): the arcs into node j are ``arcs[starts[j]:starts[j + 1]]``."""
         starts = np.concatenate([[0], np.cumsum(self.fan_in)])
-        return starts, np.argsort(self.target_of, kind="stable")
+        return _read_only(starts), _read_only(np.argsort(self.target_of, kind="stable"))
 
     def arcs_into(self, node: int) -> IntVector:
-        """Arc numbers that end in `node`, in arc order."""
+        """Return the numbers of the arcs that end in `node`, in order."""
+        if not 0 <= node < self.node_count:
+            raise RangeError(f"node must lie in 0..{self.node_count - 1}; got {node}")
         starts, arcs = self.arcs_by_target
         return arcs[starts[node] : starts[node + 1]]
 
     def predecessors(self, node: int) -> IntVector:
-        """Sources of the arcs into `node`, once per arc; P_j in the paper."""
+        """Return the sources of the arcs into `node`, once per arc; P_j in the paper."""
         return self.source_of[self.arcs_into(node)]
 
     @cached_property
@@ -203,12 +202,13 @@ class Topology:
 
         Arcs that leave a node of `cut` are ignored: its activation is known beforehand.
         """
-        levels = self.levels_or_none(tuple(cut))
+        cut = tuple(cut)
+        levels = self.levels_or_none(cut)
         if levels is None:
-            source, target = self.some_arc_on_a_cycle()
+            source, target = self.some_arc_on_a_cycle(cut)
             raise TopologyError(
-                f"arc {source} -> {target} closes a cycle; the forward pass needs an acyclic graph: "
-                "use network.settle(x) to look for consistent activations"
+                f"arc {source} -> {target} closes a cycle; the forward pass needs an acyclic "
+                "graph: use network.settle(x) to look for consistent activations"
             )
         return levels
 
@@ -218,22 +218,27 @@ class Topology:
         if depth is None:
             return None
         neurons = np.arange(self.input_count, self.node_count)
-        return tuple(neurons[depth[neurons] == d] for d in np.unique(depth[neurons]))
+        by_depth = neurons[np.argsort(depth[neurons], kind="stable")]
+        return tuple(np.split(by_depth, np.flatnonzero(np.diff(depth[by_depth])) + 1))
 
-    def some_arc_on_a_cycle(self) -> tuple[int, int]:
-        """Return (source, target) of one arc that lies on a cycle."""
+    def some_arc_on_a_cycle(self, cut: tuple[int, ...] = ()) -> tuple[int, int]:
+        """Return (source, target) of one arc on a cycle that avoids every node of `cut`."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        loops = np.flatnonzero(self.source_of == self.target_of)
-        if len(loops):
-            return int(self.source_of[loops[0]]), int(self.target_of[loops[0]])
+        counted = ~self._is_cut(cut)[self.source_of]
+        sources, targets = self.source_of[counted], self.target_of[counted]
         shape = (self.node_count, self.node_count)
-        graph = coo_array((np.ones(self.arc_count), (self.source_of, self.target_of)), shape=shape)
+        graph = coo_array((np.ones(len(sources)), (sources, targets)), shape=shape)
         _, component = connected_components(graph, directed=True, connection="strong")
-        inside = np.flatnonzero(component[self.source_of] == component[self.target_of])
-        back = inside[np.argmin(self.target_of[inside] - self.source_of[inside])]
-        return int(self.source_of[back]), int(self.target_of[back])
+        is_loop = sources == targets
+        inside = np.flatnonzero(
+            is_loop if is_loop.any() else component[sources] == component[targets]
+        )
+        if not len(inside):
+            raise TopologyError("no arc lies on a cycle; see is_acyclic and levels")
+        back = inside[np.argmin(targets[inside] - sources[inside])]
+        return int(sources[back]), int(targets[back])
 
     def thin(self, dropped: Iterable[int]) -> "Thinning":
         """Remove nodes and the arcs that touch them; see `qubonn.topology.thinning`."""
@@ -244,7 +249,7 @@ class Topology:
     # ---- a picture, and how Python sees it ----
 
     def draw(self, axes: "Axes | None" = None, **options: Any) -> "Axes":
-        """Draw nodes and arcs with matplotlib and return the axes; see `qubonn.topology.drawing`."""
+        """Draw with matplotlib and return the axes; see `qubonn.topology.drawing`."""
         from qubonn.topology.drawing import draw_topology
 
         return draw_topology(self, axes, **options)
@@ -265,11 +270,12 @@ class Topology:
 
     def __repr__(self) -> str:
         if self.layer_shapes is None:
-            outputs = f"{self.output_count} output{'s' if self.output_count > 1 else ''}"
-            what = f"{self.input_count} inputs, {self.hidden_count} hidden, {outputs}"
+            inputs, outputs = _some(self.input_count, "input"), _some(self.output_count, "output")
+            what = f"{inputs}, {self.hidden_count} hidden, {outputs}"
         else:
             what = " -> ".join(str(s[0]) if len(s) == 1 else str(s) for s in self.layer_shapes)
-        counts = f"{self.node_count} nodes, {self.arc_count} arcs, {self.weight_count} weights"
+        counted = {"node": self.node_count, "arc": self.arc_count, "weight": self.weight_count}
+        counts = ", ".join(_some(count, thing) for thing, count in counted.items())
         return f"Topology({what}: {counts}{'' if self.is_acyclic else ', cyclic'})"
 
     # ---- helpers ----
@@ -277,8 +283,20 @@ class Topology:
     @classmethod
     def _of_layers(cls, layers: Sequence[Any]) -> "Topology":
         sources, targets, weights, shapes = layered_arcs(layers)
-        sizes = [int(np.prod(shape)) for shape in shapes]
+        sizes = [prod(shape) for shape in shapes]
         return cls(sizes[0], sizes[-1], sum(sizes), sources, targets, weights, shapes)
+
+    def _require_sound_counts(self) -> None:
+        for name, least in (("input_count", 0), ("output_count", 1), ("node_count", 1)):
+            noun = name.removesuffix("_count") + "s"
+            count = require_count(noun, getattr(self, name), least=least)
+            object.__setattr__(self, name, count)
+        if self.hidden_count < 0:
+            raise TopologyError(
+                "nodes must be at least inputs + outputs = "
+                f"{self.input_count + self.output_count}; got {self.node_count}"
+            )
+        require_memory(f"a graph of {self.node_count} nodes", BYTES_PER_NODE * self.node_count)
 
     def _require_sound_graph(self) -> None:
         into_inputs = np.flatnonzero(self.target_of < self.input_count)
@@ -288,13 +306,14 @@ class Topology:
                 f"inputs must have no predecessors; arc {self.source_of[arc]} -> "
                 f"{self.target_of[arc]} ends in an input: make that node a hidden node"
             )
-        unused = np.flatnonzero(np.bincount(self.weight_of, minlength=self.weight_count) == 0)
-        if len(unused):
+        used = np.unique(self.weight_of)
+        if len(used) < self.weight_count:
+            unused = np.flatnonzero(np.append(used, -1) != np.arange(len(used) + 1))[0]
             raise TopologyError(
-                f"weights must be numbered 0, 1, 2, ... without gaps; weight {unused[0]} has no arc"
+                f"weights must be numbered 0, 1, 2, ... without gaps; weight {unused} has no arc"
             )
         if self.layer_shapes is not None:
-            total = sum(int(np.prod(shape)) for shape in self.layer_shapes)
+            total = sum(prod(shape) for shape in self.layer_shapes)
             if total != self.node_count:
                 raise TopologyError(
                     f"layer_shapes must add up to {self.node_count} nodes; got {total}"
@@ -302,8 +321,7 @@ class Topology:
 
     def _depths(self, cut: tuple[int, ...]) -> IntVector | None:
         """Longest path to each node, in arcs that do not leave `cut`; None if there is a cycle."""
-        is_cut = np.zeros(self.node_count, dtype=bool)
-        is_cut[list(cut)] = True
+        is_cut = self._is_cut(cut)
         counted = ~is_cut[self.source_of]
         waiting = np.bincount(self.target_of[counted], minlength=self.node_count)
         order = np.argsort(self.source_of, kind="stable")
@@ -323,6 +341,11 @@ class Topology:
             done += len(ready)
         return depth if done == self.node_count else None
 
+    def _is_cut(self, cut: tuple[int, ...]) -> NDArray[np.bool_]:
+        is_cut = np.zeros(self.node_count, dtype=np.bool_)
+        is_cut[require_indices("cut nodes", cut, below=self.node_count)] = True
+        return is_cut
+
 
 def _ranges(starts: IntVector, ends: IntVector) -> IntVector:
     """Concatenate arange(start, end) for every pair."""
@@ -332,24 +355,27 @@ def _ranges(starts: IntVector, ends: IntVector) -> IntVector:
 
 
 def _arc_table(arcs: Iterable[Sequence[int]] | ArrayLike) -> NDArray[np.int64]:
-    rows = arcs if isinstance(arcs, np.ndarray) else list(arcs)  # type: ignore[arg-type]
+    rows = arcs if isinstance(arcs, np.ndarray) or not isinstance(arcs, Iterable) else list(arcs)
     try:
         table = np.asarray(rows)
-    except ValueError:
+    except ValueError:  # rows of unequal length
         table = np.zeros((1, 0))
-    if table.size == 0 and len(rows) == 0:
+    if table.ndim and len(table) == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if table.ndim != 2 or table.shape[1] not in (2, 3) or table.dtype.kind not in "iu":
         raise ShapeError(
             "arcs must all be (source, target), or all (source, target, weight), in whole numbers; "
-            f"got {str(rows[0])!r:.60} first"
+            f"got {rows!r:.60}"
         )
     if table.min() < 0:
         raise RangeError(f"arcs must name nodes and weights by numbers from 0; got {table.min()}")
     return table.astype(np.int64)
 
 
-def _freeze(record: object, name: str, array: NDArray[np.int64]) -> None:
-    array = array.copy()
+def _read_only(array: IntVector) -> IntVector:
     array.setflags(write=False)
-    object.__setattr__(record, name, array)
+    return array
+
+
+def _some(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"

@@ -6,12 +6,25 @@ sources in order; convolution weights filter by filter, then channel, row and co
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
-from qubonn.checks import IntVector
+from qubonn.checks import IntVector, require_memory
 
-__all__ = ["Arcs", "Convolution", "Dense", "Shape", "Sheet", "layered_arcs", "layers_of_sizes"]
+__all__ = [
+    "Arcs",
+    "Convolution",
+    "Dense",
+    "Layer",
+    "Shape",
+    "Sheet",
+    "layered_arcs",
+    "layers_of_sizes",
+    "require_room",
+]
+
+BYTES_PER_ARC = 72  # at the peak of building; a third of it stays
 
 Shape = tuple[int, ...]  # (nodes,) or (channels, rows, columns)
 Arcs = tuple[IntVector, IntVector, IntVector]  # source, target and weight, each counted from 0
@@ -34,9 +47,13 @@ class Dense:
         """Return the shape of this layer."""
         return (self.size,)
 
+    def arc_count_from(self, before: Shape) -> int:
+        """Return how many arcs there are from a layer of shape `before`."""
+        return self.size * prod(before)
+
     def arcs_from(self, before: Shape) -> Arcs:
         """Return the arcs from a layer of shape `before`."""
-        source_count = int(np.prod(before))
+        source_count = prod(before)
         targets, sources = np.divmod(np.arange(self.size * source_count), source_count)
         return sources, targets, np.arange(self.size * source_count)
 
@@ -56,6 +73,10 @@ class Convolution:
         """Return the shape of this layer."""
         _, rows, columns = before
         return (self.filters, rows - self.rows + 1, columns - self.columns + 1)
+
+    def arc_count_from(self, before: Shape) -> int:
+        """Return how many arcs there are from a layer of shape `before`."""
+        return prod(self.shape_after(before)) * before[0] * self.rows * self.columns
 
     def arcs_from(self, before: Shape) -> Arcs:
         """Return the arcs from a layer of shape `before`."""
@@ -77,10 +98,24 @@ def layers_of_sizes(sizes: Sequence[int]) -> list[Layer]:
     return [Sheet((sizes[0],)), *(Dense(size) for size in sizes[1:])]
 
 
+def require_room(layers: Sequence[Layer]) -> None:
+    """Refuse layers whose arcs do not fit into memory."""
+    arc_count = 0
+    shape: Shape = ()
+    for layer in layers:
+        if isinstance(layer, Sheet):
+            shape = layer.shape
+        else:
+            arc_count += layer.arc_count_from(shape)
+            shape = layer.shape_after(shape)
+    require_memory(f"a network of {arc_count} arcs", BYTES_PER_ARC * arc_count)
+
+
 def layered_arcs(
     layers: Sequence[Layer],
 ) -> tuple[IntVector, IntVector, IntVector, tuple[Shape, ...]]:
     """Return source, target and weight of every arc, and the shape of every layer."""
+    require_room(layers)
     first, *rest = layers
     assert isinstance(first, Sheet)
     shapes, parts = [first.shape], []
@@ -88,7 +123,7 @@ def layered_arcs(
     for layer in rest:
         assert not isinstance(layer, Sheet)
         sources, targets, weights = layer.arcs_from(shapes[-1])
-        before = int(np.prod(shapes[-1]))
+        before = prod(shapes[-1])
         parts.append((sources + node_count, targets + node_count + before, weights + weight_count))
         node_count += before
         weight_count += int(weights.max()) + 1

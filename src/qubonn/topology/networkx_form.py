@@ -1,4 +1,7 @@
-"""Topology <-> networkx graph. The one file that imports networkx."""
+"""A topology as a networkx graph, and back.
+
+Topology <-> MultiDiGraph.  The one file that imports networkx.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,10 +25,12 @@ def read_graph(
         )
     first = _with_role(graph, "input") if inputs is None else list(inputs)
     last = _with_role(graph, "output") if outputs is None else list(outputs)
-    named = [*first, *last]
-    if len(set(named)) != len(named) or not set(named) <= set(graph.nodes):
-        raise TopologyError("inputs and outputs must be different nodes of the graph, each once")
-    middle = [node for node in graph.nodes if node not in set(named)]
+    named = set(_different_nodes(graph, [*first, *last]))
+    if not last:
+        raise TopologyError(
+            "a topology needs outputs: list nodes as outputs=[...], or give them role='output'"
+        )
+    middle = [node for node in graph.nodes if node not in named]
     number = {node: index for index, node in enumerate([*first, *middle, *last])}
     edges = [(number[u], number[v], data) for u, v, data in graph.edges(data=True)]
     if all("arc_number" in data for *_, data in edges):
@@ -53,8 +58,18 @@ def to_graph(topology: "Topology") -> Any:
     return graph
 
 
+def _different_nodes(graph: Any, named: list[Any]) -> list[Any]:
+    for index, node in enumerate(named):
+        if node not in graph or node in named[:index]:
+            raise TopologyError(
+                f"inputs and outputs must be different nodes of the graph, each once; got {node!r}"
+                f"{' again' if node in graph else ''}"
+            )
+    return named
+
+
 def _weight_numbers(edges: list[dict[str, Any]]) -> list[int]:
-    """Number the weights: as given if that is 0, 1, 2, ..., else by first appearance."""
+    """Return a number for every edge's weight: as given if that is 0, 1, 2, ..., else by first appearance."""
     names = [data.get("weight_number", ("own", edge)) for edge, data in enumerate(edges)]
     if set(names) == set(range(len(set(names)))):
         return [int(name) for name in names]

@@ -4,17 +4,17 @@ Text -> layers.  Paper, caption of tab:networks.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from qubonn.checks import require_count
-from qubonn.errors import NotationError, ShapeError
-from qubonn.topology.layers import Convolution, Dense, Layer, Shape, Sheet
+from qubonn.errors import NotationError, RangeError, ShapeError
+from qubonn.topology.layers import Convolution, Dense, Layer, Shape, Sheet, require_room
 
 __all__ = ["read_notation"]
 
-_CONVOLUTION = re.compile(r"conv\((\d{1,6})x(\d{1,6})(?:x(\d{1,6}))?\)")
+_CONVOLUTION = re.compile(r"conv\((\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?\)")
 _DENSE = re.compile(r"fc\((\d{1,9})\)")
 
 
@@ -26,12 +26,19 @@ def read_notation(notation: str, inputs: int | Sequence[int], outputs: int) -> l
         layer = _read_layer(text)
         shape = _shape_after(layer, shape, text)
         layers.append(layer)
-    return [*layers, Dense(require_count("outputs", outputs))]
+    layers.append(Dense(require_count("outputs", outputs)))
+    try:
+        require_room(layers)
+    except RangeError as error:
+        raise NotationError(f"{notation:.60}: {error}") from None
+    return layers
 
 
 def _split(notation: str) -> list[str]:
     if not isinstance(notation, str):
         raise NotationError(f"a network must be written as text such as 'fc(4)'; got {notation!r}")
+    if match := re.search(r"\d+\s+\d+", notation):
+        raise NotationError(f"a number must be written without blanks; got {match[0]!r:.60}")
     compact = re.sub(r"\s+", "", notation).replace("×", "x").lower()  # noqa: RUF001
     if not compact:
         raise NotationError(
@@ -50,7 +57,7 @@ def _read_layer(text: str) -> Convolution | Dense:
         return Dense(int(match[1]))
     raise NotationError(
         "a layer must be fc(neurons), conv(rows x columns) or conv(rows x columns x filters), with "
-        f"positive numbers, joined by +; got {text!r:.60}"
+        f"positive numbers of up to 9 digits, joined by +; got {text!r:.60}"
     )
 
 
@@ -64,7 +71,8 @@ def _shape_after(layer: Convolution | Dense, before: Shape, text: str) -> Shape:
         )
     if layer.rows > before[1] or layer.columns > before[2]:
         raise NotationError(
-            f"{text} must fit the layer before it, which has {before[1]} rows and {before[2]} columns"
+            f"{text} must fit the layer before it, which has {before[1]} rows and "
+            f"{before[2]} columns"
         )
     return layer.shape_after(before)
 
@@ -72,7 +80,8 @@ def _shape_after(layer: Convolution | Dense, before: Shape, text: str) -> Shape:
 def _input_shape(inputs: int | Sequence[int]) -> Shape:
     if isinstance(inputs, (int, np.integer)):
         return (require_count("inputs", inputs),)
-    sizes = tuple(require_count("inputs", size) for size in inputs)
+    is_listed = isinstance(inputs, Iterable)
+    sizes = tuple(require_count("inputs", size) for size in inputs) if is_listed else ()
     if len(sizes) not in (1, 2, 3):
         raise ShapeError(
             "inputs must be a number of nodes, (rows, columns) or (channels, rows, columns); "

@@ -28,6 +28,10 @@ class Thinning:
     arc_of: IntVector
     weight_of: IntVector
 
+    def __post_init__(self) -> None:
+        for array in (self.node_of, self.neuron_of, self.arc_of, self.weight_of):
+            array.setflags(write=False)
+
     @property
     def input_columns(self) -> IntVector:
         """Columns of the original inputs that the thinned network still reads."""

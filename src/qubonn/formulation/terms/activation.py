@@ -50,10 +50,9 @@ def _affine_forms(variables: Variables, alike: Alike) -> AffineForms:
     if alike.is_known:
         own_bits = variables.known_bits[:, own_nodes].T.astype(np.int64)
         constants = constants - (own_bits << alike.top_bit)
-    biases = variables.bias_bits[alike.neurons, None]
     return AffineForms(
         constants=constants,
-        shared=np.concatenate([biases, alike.weights], axis=1),  # weights are numbered from 0
+        shared=alike.parameters,
         shared_values=_shared_values(known_bits, alike.free_count),
         own=_own_numbers(variables, alike, own_nodes),
         own_values=_own_values(alike.free_count, alike.top_bit, alike.is_known),

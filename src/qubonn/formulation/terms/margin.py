@@ -5,6 +5,7 @@ Variables -> Hamiltonian.  Paper, section "Maximising sum of margins", eq:som-ha
 
 import numpy as np
 
+from qubonn.checks import IntVector
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 
@@ -58,7 +59,7 @@ def _of_known_neurons(variables: Variables) -> Hamiltonian:
     )
 
 
-def _least(variables: Variables) -> np.ndarray:  # type: ignore[type-arg]
+def _least(variables: Variables) -> IntVector:
     """2 * shift + |P| + 1: minus the pre-activation that an all-zero count stands for."""
     fan_in = variables.topology.fan_in[variables.topology.input_count :]
     return 2 * variables.structure.shift + fan_in + 1

@@ -1,7 +1,7 @@
 """H_out: count wrong outputs, for problems whose outputs are free.
 
-Variables, wanted bits -> Hamiltonian.  Paper, end of section "Training model": the loss that may take
-the place of fixed outputs.
+Variables, wanted bits -> Hamiltonian.  Paper, end of section "Training model": the loss that may
+take the place of fixed outputs.
 """
 
 import numpy as np

@@ -1,0 +1,22 @@
+# For people who change the code; using qubonn needs none of this.
+BIN ?= .venv/bin
+
+.PHONY: setup check format test lint
+setup:            ## a virtual environment with everything the checks need
+	python3 -m venv .venv
+	$(BIN)/python -m pip install -q -e '.[dev]'
+
+check: lint test  ## everything that must hold before a change is sent
+
+lint:
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test:
+	$(BIN)/python -m pytest
+
+format:
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .

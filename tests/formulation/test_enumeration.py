@@ -1,0 +1,99 @@
+"""Tiny problems, enumerated: zero-energy states are exactly the feasible networks, both ways."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qubonn as qn
+from qubonn.checks import BitMatrix
+from reference import all_networks, consistent_states, is_feasible
+
+TINY: dict[str, tuple[qn.Topology, list[list[int]]]] = {
+    "one neuron": (qn.Topology.dense(2, 1), [[1, 1], [1, -1], [-1, -1]]),
+    "hidden neuron": (qn.Topology.dense(2, 1, 1), [[1, 1], [-1, 1]]),
+    "no predecessors": (qn.Topology.from_arcs([(1, 2)], inputs=1, outputs=1), [[1], [-1]]),
+    "shared weight": (
+        qn.Topology.from_arcs([(0, 2, 0), (1, 2, 0), (2, 3, 1), (0, 3, 0)], inputs=2, outputs=1),
+        [[1, -1], [1, 1]],
+    ),
+    "parallel arcs": (
+        qn.Topology.from_arcs([(0, 2), (0, 2), (1, 2), (2, 3)], inputs=2, outputs=1),
+        [[1, -1], [1, 1]],
+    ),
+    "parallel arcs of one weight": (
+        qn.Topology.from_arcs([(0, 1, 0), (0, 1, 0), (1, 2, 1), (1, 2, 1)], inputs=1, outputs=1),
+        [[1], [-1]],
+    ),
+    "skip": (
+        qn.Topology.from_arcs([(0, 1), (1, 2), (0, 2)], inputs=1, outputs=1),
+        [[1], [-1]],
+    ),
+    "cycle of hidden neurons": (
+        qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1), (2, 3)], inputs=1, outputs=1),
+        [[1]],
+    ),
+    "cycle through the output": (
+        qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1),
+        [[1], [-1]],
+    ),
+    "self loop": (
+        qn.Topology.from_arcs([(0, 1), (1, 1), (1, 2), (2, 2)], inputs=1, outputs=1),
+        [[1]],
+    ),
+    "no inputs": (qn.Topology.from_arcs([(0, 1), (1, 0)], inputs=0, outputs=2), [[]]),
+}
+
+
+def all_bits(count: int) -> BitMatrix:
+    return (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.int8)
+
+
+def problems() -> list[Any]:
+    cases = []
+    for name, (topology, inputs) in TINY.items():
+        generator = np.random.default_rng(0)
+        for seed in range(2):
+            outputs = generator.choice([-1, 1], size=(len(inputs), topology.output_count))
+            for strength in (None, 2):
+                problem = qn.TrainingProblem(topology, inputs, outputs, output_strength=strength)
+                if problem.variables.count <= 17:
+                    cases.append(pytest.param(problem, id=f"{name}-{seed}-{strength}"))
+    return cases
+
+
+@pytest.mark.parametrize("problem", problems())
+def test_zero_energy_states_are_exactly_the_feasible_networks(problem: qn.TrainingProblem) -> None:
+    qubo = problem.qubo()
+    states = all_bits(qubo.variable_count)
+    energies = qubo.energy(states)
+    assert energies.min() >= 0
+    found = {problem.decode(bits) for bits in states[energies == 0]}
+    feasible = {net for net in all_networks(problem.topology) if is_feasible(problem, net)}
+    assert found == feasible
+
+
+@pytest.mark.parametrize("problem", problems())
+def test_each_zero_energy_state_is_one_choice_of_consistent_activations(
+    problem: qn.TrainingProblem,
+) -> None:
+    qubo = problem.qubo()
+    states = all_bits(qubo.variable_count)
+    zero_count = int((qubo.energy(states) == 0).sum())
+    first = problem.topology.outputs.start
+    expected = 0
+    for network in all_networks(problem.topology):
+        choices = [
+            sum(
+                state[first:] == problem.output_spins[k].tolist()
+                for state in consistent_states(network, problem.input_spins[k].tolist())
+            )
+            for k in range(problem.example_count)
+        ]
+        expected += int(np.prod(choices))
+    assert zero_count == expected
+
+
+def test_the_tiny_problems_cover_every_kind() -> None:
+    covered = {case.id.rsplit("-", 2)[0] for case in problems()}
+    assert covered == set(TINY)
