@@ -190,7 +190,7 @@ class TestArchives:
         array=arrays(PLAIN_TYPES, array_shapes(min_dims=0, max_dims=3, min_side=0)),
         order=st.sampled_from("CF"),
     )
-    @settings(max_examples=60)
+    @settings(max_examples=60, deadline=None, derandomize=True)
     def test_give_back_every_array(
         self, tmp_path_factory: pytest.TempPathFactory, array: Any, order: Any
     ) -> None:
@@ -295,7 +295,7 @@ class TestArchives:
             read_arrays(path)
 
     @given(data=st.data())
-    @settings(max_examples=150)
+    @settings(max_examples=150, deadline=None, derandomize=True)
     def test_that_are_damaged_are_refused_or_read(
         self, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
     ) -> None:

@@ -222,7 +222,7 @@ def _spins(name: str, array: NDArray[Any]) -> NDArray[np.int8]:
         hint = (
             "turn bits into spins with 2 * bits - 1"
             if is_bit.all()
-            else "turn numbers into spins with numpy.where(values > 0, 1, -1), classes with a CodeBook"
+            else "turn classes into spins with a CodeBook, numbers with where(values > 0, 1, -1)"
         )
         raise AlphabetError(f"{name} must be -1 or +1; got {_first(array, ~is_spin)}; {hint}")
     return array.astype(np.int8, copy=False)

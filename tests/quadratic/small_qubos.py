@@ -1,6 +1,6 @@
 """Small QUBOs of every kind for properties, and their energies in the slowest obvious way."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -61,12 +61,13 @@ def labelled_qubos(
 ) -> Qubo:
     plain = draw(term_lists(values)).qubo()
     count = plain.variable_count
-    labels = st.none() | st.lists(LABEL, min_size=count, max_size=count, unique=True)
+    own_labels = st.lists(LABEL, min_size=count, max_size=count, unique=True)
+    labels: Sequence[Hashable] | None = draw(st.none() | own_labels)
     return Qubo(
         plain.linear,
         plain.rows,
         plain.columns,
         plain.couplings,
         plain.offset,
-        draw(labels) or plain.labels,
+        labels or plain.labels,
     )

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qubonn.quadratic import Qubo
 from quadratic.small_qubos import EIGHTHS, TermList, labelled_qubos, term_lists
+from qubonn.quadratic import Qubo
 
 
 @given(term_lists() | term_lists(EIGHTHS))
@@ -27,13 +27,13 @@ def test_a_spin_model_comes_back_with_the_same_energies(written: TermList) -> No
 @given(term_lists())
 def test_dimod_and_we_agree_on_the_ising_form(written: TermList) -> None:
     ours = written.qubo().to_ising()
-    fields, couplings, offset = written.qubo().to_dimod().to_ising()
-    assert dict(enumerate(ours.fields)) == fields
-    assert ours.offset == offset
+    theirs = written.qubo().to_dimod().spin
+    assert dict(enumerate(ours.fields)) == dict(theirs.linear)
+    assert ours.offset == theirs.offset
     pairs = zip(ours.rows.tolist(), ours.columns.tolist(), strict=True)
-    assert {frozenset(pair): value for pair, value in couplings.items()} == dict(
-        zip(map(frozenset, pairs), ours.couplings, strict=True)
-    )
+    assert dict(zip(map(frozenset, pairs), ours.couplings, strict=True)) == {
+        frozenset(pair): value for pair, value in theirs.quadratic.items()
+    }
 
 
 @given(labelled_qubos())

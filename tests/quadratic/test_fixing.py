@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quadratic.small_qubos import EIGHTHS, TermList, term_lists
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 from qubonn.quadratic import Qubo, fix
-from quadratic.small_qubos import EIGHTHS, TermList, term_lists
 
 
 @st.composite

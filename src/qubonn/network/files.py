@@ -5,13 +5,14 @@ BinaryNetwork <-> .qubonn: a compressed archive of plain arrays, spins packed ei
 
 import json
 import os
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import SpinVector
-from qubonn.errors import FileFormatError, QubonnError
+from qubonn.errors import FileFormatError, QubonnError, RangeError
 from qubonn.network.parameters import BinaryNetwork
 from qubonn.storage import read_arrays, write_arrays
 from qubonn.topology import Topology
@@ -26,6 +27,11 @@ _ARRAYS = ("source_of", "target_of", "weight_of", "weight_bits", "bias_bits")
 def save_network(network: BinaryNetwork, path: str | os.PathLike[str]) -> None:
     """Write the network to `path`, whole or not at all."""
     topology = network.topology
+    if topology.node_count > MOST_NODES:
+        raise RangeError(
+            f"a network in a file must have at most {MOST_NODES:,} nodes; "
+            f"got {topology.node_count:,}: it was not written"
+        )
     description = {
         "format": FORMAT,
         "version": VERSION,
@@ -66,13 +72,16 @@ def load_network(path: str | os.PathLike[str]) -> BinaryNetwork:
 def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     missing = [name for name in ("description", *_ARRAYS) if name not in arrays]
     if missing:
-        raise FileFormatError(f"it must have a part named {missing[0]!r}")
+        hint = ": read a QUBO with qubonn.Qubo.load" if "couplings" in arrays else ""
+        raise FileFormatError(
+            f"it must have a part named {missing[0]!r}; got {sorted(arrays)!r:.100}{hint}"
+        )
     try:
         description = json.loads(arrays["description"].tobytes())
     except (ValueError, RecursionError):
         raise FileFormatError("its description must be JSON") from None
     if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise FileFormatError(f"its format must be {FORMAT!r}")
+        raise FileFormatError(f"its description must say that its format is {FORMAT!r}")
     if description.get("version") != VERSION:
         raise FileFormatError(
             f"its version must be {VERSION}; got {description.get('version')!r:.20}: "
@@ -82,29 +91,29 @@ def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def _topology(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Topology:
-    counts = [description.get(name) for name in ("inputs", "outputs", "nodes")]
-    if not all(type(count) is int and 0 <= count <= MOST_NODES for count in counts):
-        raise FileFormatError(f"inputs, outputs and nodes must lie in 0..{MOST_NODES}")
     for name in _ARRAYS[:3]:
         if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
             raise FileFormatError(f"{name} must be a vector of whole numbers")
-    input_count, output_count, node_count = counts
-    if input_count + output_count > node_count:
-        raise FileFormatError("nodes must be at least inputs + outputs")
-    if len(arrays["bias_bits"]) != -(-(node_count - input_count) // 8):
-        raise FileFormatError("bias_bits must have one bit per neuron")
+    node_count = _count(description, "nodes")
     return Topology(
-        input_count=input_count,
-        output_count=output_count,
+        input_count=_count(description, "inputs"),
+        output_count=_count(description, "outputs"),
         node_count=node_count,
         source_of=arrays["source_of"],
         target_of=arrays["target_of"],
         weight_of=arrays["weight_of"],
-        layer_shapes=_shapes(description.get("layer_shapes")),
+        layer_shapes=_shapes(description.get("layer_shapes"), node_count),
     )
 
 
-def _shapes(value: object) -> tuple[tuple[int, ...], ...] | None:
+def _count(description: dict[str, Any], name: str) -> int:
+    count = description.get(name)
+    if type(count) is not int or not 0 <= count <= MOST_NODES:
+        raise FileFormatError(f"{name} must lie in 0..{MOST_NODES}; got {count!r:.30}")
+    return count
+
+
+def _shapes(value: object, node_count: int) -> tuple[tuple[int, ...], ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(
@@ -114,6 +123,8 @@ def _shapes(value: object) -> tuple[tuple[int, ...], ...] | None:
         for shape in value
     ):
         raise FileFormatError("layer_shapes must be lists of one or three positive sizes")
+    if sum(map(prod, value)) != node_count:  # in Python's whole numbers, which cannot wrap around
+        raise FileFormatError(f"layer_shapes must add up to {node_count} nodes")
     return tuple(tuple(shape) for shape in value)
 
 

@@ -16,9 +16,11 @@ from qubonn.checks import (
     SpinVector,
     require_count,
     require_real_matrix,
+    require_real_vector,
     require_spin_matrix,
     require_spins,
 )
+from qubonn.errors import TopologyError
 from qubonn.network.forward import ForwardPass, LevelPlan, plan_levels, run_forward, sign
 from qubonn.network.margins import Margins
 from qubonn.network.settling import Settled, settle
@@ -44,7 +46,7 @@ class BinaryNetwork:
     bias_spins: SpinVector
 
     def __init__(self, topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> None:
-        object.__setattr__(self, "topology", topology)
+        object.__setattr__(self, "topology", _require_topology(topology))
         for name, values, count, of in (
             ("weight_spins", weight_spins, topology.weight_count, "weight"),
             ("bias_spins", bias_spins, topology.neuron_count, "non-input node"),
@@ -57,15 +59,16 @@ class BinaryNetwork:
     def random(cls, topology: Topology, *, seed: int) -> "BinaryNetwork":
         """Draw every weight and bias from a fair coin."""
         generator = np.random.default_rng(require_count("seed", seed, least=0))
-        spins = 2 * generator.integers(2, size=topology.weight_count + topology.neuron_count) - 1
-        return cls(topology, spins[: topology.weight_count], spins[topology.weight_count :])
+        weight_count = _require_topology(topology).weight_count
+        spins = 2 * generator.integers(2, size=weight_count + topology.neuron_count) - 1
+        return cls(topology, spins[:weight_count], spins[weight_count:])
 
     # ---- what it computes ----
 
     def forward(self, inputs: ArrayLike) -> ForwardPass:
         """Run every example through the network; inputs are real and binarised by the sign rule.
 
-        Returns ``activation_spins`` (examples x nodes) and ``pre_activations`` (examples x neurons).
+        Returns ``activation_spins``, examples x nodes, and ``pre_activations``, examples x neurons.
         """
         return run_forward(self._plan, self.topology, self.input_spins(inputs))
 
@@ -98,7 +101,10 @@ class BinaryNetwork:
 
         `inputs` is one vector. See `qubonn.network.settling.settle` for the options.
         """
-        return settle(self, self.input_spins(np.atleast_2d(np.asarray(inputs)))[0], **options)
+        vector = require_real_vector(
+            "inputs", inputs, count=self.topology.input_count, of="input neuron"
+        )
+        return settle(self, sign(vector), **options)
 
     def input_spins(self, inputs: ArrayLike) -> SpinMatrix:
         """Return real inputs binarised by the sign rule, after checking them."""
@@ -134,3 +140,12 @@ class BinaryNetwork:
 
     def __repr__(self) -> str:
         return f"BinaryNetwork({self.topology!r})"
+
+
+def _require_topology(topology: object) -> Topology:
+    if not isinstance(topology, Topology):
+        raise TopologyError(
+            f"topology must be a Topology, for example Topology.dense(25, 3, 2); "
+            f"got {type(topology).__name__}"
+        )
+    return topology

@@ -4,6 +4,7 @@ Network, one example -> Settled.  A state is consistent when every neuron has th
 pre-activation (paper, eq:activation); a cyclic network may have one, several or none.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -11,14 +12,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import IntVector, SpinMatrix, SpinVector, require_count, require_spins
-from qubonn.network.forward import plan_all, plan_levels, pre_activations_of, run_forward, sign
+from qubonn.checks import (
+    IntVector,
+    SpinMatrix,
+    SpinVector,
+    require_count,
+    require_indices,
+    require_spins,
+)
+from qubonn.errors import RangeError, ShapeError
+from qubonn.network.forward import (
+    chunks,
+    plan_all,
+    plan_levels,
+    pre_activations_of,
+    run_forward,
+    sign,
+)
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
     from qubonn.network.parameters import BinaryNetwork
 
-__all__ = ["Settled", "Settling", "settle"]
+__all__ = ["Settled", "Settling", "feedback_nodes", "settle"]
 
 
 class Settling(Enum):
@@ -57,7 +73,7 @@ def settle(
     network: "BinaryNetwork",
     input_spins: SpinVector,
     *,
-    clamped: tuple[IntVector, SpinVector] | None = None,
+    clamped: tuple[ArrayLike, ArrayLike] | None = None,
     start: ArrayLike | None = None,
     seed: int = 0,
     start_count: int = 32,
@@ -69,8 +85,8 @@ def settle(
     Asynchronous updates run in random order from `start` (spins of all nodes; default: random) and
     from ``start_count - 1`` random states. The exact search cuts the cycles at as few nodes as a
     greedy choice finds and tries both spins of each cut node, at most ``2**exact_limit`` states; it
-    finds all consistent states. `clamped` is (nodes, spins): neurons that keep a given spin and need
-    not be consistent.
+    finds all consistent states. `clamped` is (nodes, spins): neurons that keep a given spin and
+    need not be consistent; like the inputs, they overrule `start`.
 
     >>> from qubonn.network.parameters import BinaryNetwork
     >>> pair = Topology.from_arcs([(0, 1), (1, 0)], inputs=0, outputs=2)
@@ -78,33 +94,39 @@ def settle(
     Settled(SEVERAL, 2 states: several consistent states exist)
     """
     search = _Search(network, input_spins, clamped)
+    most = require_count("exact_limit", exact_limit, least=0)
     reached = _asynchronous(search, start, seed, start_count, sweep_count)
-    consistent = reached[search.inconsistencies(reached) == 0]
-    closest = reached[np.argmin(search.inconsistencies(reached))]
-    cut = feedback_nodes(network.topology, search.held)
-    is_exact = len(cut) <= require_count("exact_limit", exact_limit, least=0)
+    wrong_counts = search.inconsistencies(reached)
+    consistent = reached[wrong_counts == 0]
+    closest = reached[np.argmin(wrong_counts)]
+    cut = feedback_nodes(network.topology, search.held, most=most)
+    is_exact = len(cut) <= most
     if is_exact:
-        consistent = np.concatenate([consistent, _exact(search, cut)])
+        consistent = np.concatenate([consistent, *_exact(search, cut)])
     states = _distinct(consistent)
     if len(states):
         closest = states[0]
     return Settled(_outcome(len(states), is_exact), states, closest, network.topology.output_count)
 
 
-def feedback_nodes(topology: Topology, held: IntVector) -> IntVector:
-    """Return nodes whose knowledge breaks every cycle, beside the `held` ones; greedy, not minimal."""
+def feedback_nodes(topology: Topology, held: IntVector, *, most: int | None = None) -> IntVector:
+    """Return nodes whose knowledge breaks every cycle, beside the `held` ones; greedy, not minimal.
+
+    Gives up after ``most + 1`` nodes: each costs a walk over all arcs.
+    """
     chosen: list[int] = []
     is_out = np.zeros(topology.node_count, dtype=bool)
     is_out[held] = True
-    while True:
-        alive = _on_cycles(topology, is_out)
-        if not len(alive):
-            return np.array(sorted(chosen), dtype=np.int64)
-        arcs = np.isin(topology.source_of, alive) & np.isin(topology.target_of, alive)
+    while most is None or len(chosen) <= most:
+        is_alive = _is_on_a_cycle(topology, is_out)
+        if not is_alive.any():
+            break
+        arcs = is_alive[topology.source_of] & is_alive[topology.target_of]
         outgoing = np.bincount(topology.source_of[arcs], minlength=topology.node_count)
         incoming = np.bincount(topology.target_of[arcs], minlength=topology.node_count)
         chosen.append(int(np.argmax(outgoing * incoming)))
         is_out[chosen[-1]] = True
+    return np.array(sorted(chosen), dtype=np.int64)
 
 
 class _Search:
@@ -114,12 +136,11 @@ class _Search:
         self,
         network: "BinaryNetwork",
         input_spins: SpinVector,
-        clamped: tuple[IntVector, SpinVector] | None,
+        clamped: tuple[ArrayLike, ArrayLike] | None,
     ) -> None:
         self.network = network
         self.topology = network.topology
-        self.held, self.held_spins = clamped or (np.zeros(0, np.int64), np.zeros(0, np.int8))
-        self.held = np.asarray(self.held, dtype=np.int64)
+        self.held, self.held_spins = _require_clamped(network.topology, clamped)
         self.is_free = np.ones(self.topology.node_count, dtype=bool)
         self.is_free[: self.topology.input_count] = False
         self.is_free[self.held] = False
@@ -136,14 +157,35 @@ class _Search:
         """Count the free neurons whose spin is not the sign of their pre-activation."""
         first = self.topology.input_count
         wanted = sign(pre_activations_of(self.plan, self.topology, states))
-        return ((wanted != states[:, first:]) & self.is_free[first:]).sum(axis=1)
+        return np.asarray(((wanted != states[:, first:]) & self.is_free[first:]).sum(axis=1))
 
-    def update(self, states: SpinMatrix, node: int) -> None:
-        """Give one neuron of every state the sign of its pre-activation."""
-        arcs = self.topology.arcs_into(node)
-        arc_spins = self.network.weight_spins[self.topology.weight_of[arcs]].astype(np.int32)
-        bias = self.network.bias_spins[node - self.topology.input_count]
-        states[:, node] = sign(states[:, self.topology.source_of[arcs]] @ arc_spins + bias)
+    def rules(self) -> dict[int, tuple[IntVector, NDArray[np.float32], int]]:
+        """Return, for every free neuron, its sources, the spins of its arcs and its bias."""
+        topology, network = self.topology, self.network
+        found = {}
+        for node in np.flatnonzero(self.is_free).tolist():
+            arcs = topology.arcs_into(node)
+            arc_spins = network.weight_spins[topology.weight_of[arcs]].astype(np.float32)
+            bias = int(network.bias_spins[node - topology.input_count])
+            found[node] = (topology.source_of[arcs], arc_spins, bias)
+        return found
+
+
+def _require_clamped(
+    topology: Topology, clamped: tuple[ArrayLike, ArrayLike] | None
+) -> tuple[IntVector, SpinVector]:
+    if clamped is None:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int8)
+    if not isinstance(clamped, tuple) or len(clamped) != 2:
+        raise ShapeError(f"clamped must be a pair (nodes, spins); got {clamped!r:.60}")
+    held = require_indices("clamped nodes", np.asarray(clamped[0]), below=topology.node_count)
+    if len(held) and held.min() < topology.input_count:
+        raise RangeError(
+            f"clamped nodes must not be inputs; got node {held.min()}: change the inputs instead"
+        )
+    if len(np.unique(held)) != len(held):
+        raise RangeError(f"clamped nodes must each be named once; got {held.tolist()!r:.60}")
+    return held, require_spins("clamped spins", clamped[1], count=len(held), of="clamped node")
 
 
 def _asynchronous(
@@ -155,34 +197,41 @@ def _asynchronous(
     states = (2 * generator.integers(2, size=(count, node_count)) - 1).astype(np.int8)
     if start is not None:
         states[0] = require_spins("start", start, count=node_count, of="node")
-    search.complete(states)
-    free = np.flatnonzero(search.is_free)
+    # one row per node, so that what a neuron listens to lies together; float32 is exact here
+    spins = search.complete(states).T.astype(np.float32)
+    rules = search.rules()
+    free = np.array(list(rules), dtype=np.int64)
     for _ in range(require_count("sweep_count", sweep_count)):
-        before = states.copy()
-        for node in generator.permutation(free):
-            search.update(states, node)
-        if (states == before).all():
+        before = spins.copy()
+        for node in generator.permutation(free).tolist():
+            sources, arc_spins, bias = rules[node]
+            spins[node] = sign(arc_spins @ spins[sources] + bias)
+        if (spins == before).all():
             break
-    return states
+    return np.ascontiguousarray(spins.T, dtype=np.int8)
 
 
-def _exact(search: _Search, cut: IntVector) -> SpinMatrix:
-    """Return every consistent state: guess the cut nodes, let the rest follow, keep what agrees."""
+def _exact(search: _Search, cut: IntVector) -> Iterator[SpinMatrix]:
+    """Give every consistent state: guess the cut nodes, let the rest follow, keep what agrees."""
     network, topology = search.network, search.topology
-    guesses = np.arange(1 << len(cut))[:, None] >> np.arange(len(cut)) & 1
-    count = len(guesses)
     nodes = np.concatenate([cut, search.held])
-    spins = np.concatenate(
-        [2 * guesses - 1, np.broadcast_to(search.held_spins, (count, len(search.held)))], axis=1
-    ).astype(np.int8)
     plan = plan_levels(topology, network.weight_spins, network.bias_spins, nodes.tolist())
-    inputs = np.broadcast_to(search.input_spins, (count, topology.input_count))
-    states = run_forward(plan, topology, inputs, (nodes, spins)).activation_spins
-    return states[search.inconsistencies(states) == 0]
+    for rows in chunks(1 << len(cut), topology.node_count):
+        guesses = _spins_of(np.arange(rows.start, rows.stop), len(cut))
+        held = np.broadcast_to(search.held_spins, (len(guesses), len(search.held)))
+        inputs = np.broadcast_to(search.input_spins, (len(guesses), topology.input_count))
+        found = run_forward(plan, topology, inputs, (nodes, np.hstack([guesses, held])))
+        heard = found.pre_activations[:, cut - topology.input_count]
+        yield found.activation_spins[(sign(heard) == guesses).all(axis=1)]
 
 
-def _on_cycles(topology: Topology, is_out: NDArray[np.bool_]) -> IntVector:
-    """Return the nodes that lie on a cycle when the `is_out` nodes are taken away."""
+def _spins_of(numbers: IntVector, width: int) -> SpinMatrix:
+    """Return the lowest bits of each number as spins."""
+    return (2 * (numbers[:, None] >> np.arange(width) & 1) - 1).astype(np.int8)
+
+
+def _is_on_a_cycle(topology: Topology, is_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which nodes lie on a cycle when the `is_out` nodes are taken away."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -193,7 +242,7 @@ def _on_cycles(topology: Topology, is_out: NDArray[np.bool_]) -> IntVector:
     _, component = connected_components(graph, directed=True, connection="strong")
     is_large = np.bincount(component)[component] > 1
     is_large[sources[sources == targets]] = True
-    return np.flatnonzero(is_large)
+    return np.asarray(is_large)
 
 
 def _distinct(states: SpinMatrix) -> SpinMatrix:

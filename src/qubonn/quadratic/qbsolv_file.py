@@ -17,10 +17,8 @@ which the format forbids and programs read differently (the last one counts, or 
 Values are int64 if every one is written as a whole number, otherwise float64.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +32,14 @@ from qubonn.quadratic.file_labels import (
     plain_labels,
     read_labels,
 )
+from qubonn.quadratic.qbsolv_terms import (
+    Place,
+    Terms,
+    is_comment,
+    line_of_term,
+    read_terms,
+    shown_line,
+)
 from qubonn.quadratic.qubo import Qubo
 from qubonn.quadratic.strict_json import parse_json
 from qubonn.storage import read_limited, write_whole
@@ -42,10 +48,8 @@ __all__ = ["read_qbsolv", "write_qbsolv"]
 
 SIGNATURE, VERSION = b"c qubonn qubo ", 1
 OFFSET, LABEL = b"c offset : ", b"c label "
-TERM = re.compile(rb"\s*[+-]?\d{1,18}\s+[+-]?\d{1,18}\s+[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 MOST_SILENT = 1 << 20  # variables that no line mentions: a file cannot ask for much more than it is
 LINES_AT_ONCE = 1 << 17
-BYTES_AT_ONCE = 1 << 21
 
 T = TypeVar("T", int, float)
 
@@ -59,7 +63,7 @@ def read_qbsolv(path: str) -> Qubo:
     """Read a file of ours or of any other program."""
     data = read_limited(path)
     preamble, body = _read_preamble(path, data)
-    terms = _read_terms(path, data, body)
+    terms = read_terms(path, data, body)
     _require_counts(path, preamble, terms)
     _require_pairs(path, data, body, preamble, terms)
     return Qubo.of(
@@ -94,14 +98,6 @@ def _lines(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any]) -> I
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where lines begin: byte and line number, counted from 0 and from 1."""
-
-    byte: int
-    line: int
-
-
-@dataclass(frozen=True)
 class _Preamble:
     variable_count: int
     linear_count: int
@@ -128,21 +124,14 @@ class _Comments:
             self.labels.append(_label(where, line[len(LABEL) :], len(self.labels)))
 
 
-@dataclass(frozen=True)
-class _Terms:
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    values: NDArray[Any]
-
-
-def _read_preamble(path: str, data: bytes) -> tuple[_Preamble, _Place]:
+def _read_preamble(path: str, data: bytes) -> tuple[_Preamble, Place]:
     """Read all up to the p line; the terms begin behind it."""
-    comments, place = _Comments(), _Place(0, 1)
+    comments, place = _Comments(), Place(0, 1)
     while place.byte < len(data):
         end = data.find(b"\n", place.byte)
-        after = _Place(len(data) if end < 0 else end + 1, place.line + 1)
+        after = Place(len(data) if end < 0 else end + 1, place.line + 1)
         line, where = data[place.byte : after.byte].strip(), f"{path}, line {place.line}"
-        if line and not _is_comment(line):
+        if line and not is_comment(line):
             return _preamble(path, comments, _counts(where, line)), after
         comments.take(where, line)
         place = after
@@ -160,19 +149,15 @@ def _preamble(path: str, comments: _Comments, counts: tuple[int, int, int]) -> _
     return _Preamble(*counts, offset, labels)
 
 
-def _is_comment(line: bytes) -> bool:
-    return line[:1] in (b"c", b"C")
-
-
 def _counts(where: str, line: bytes) -> tuple[int, int, int]:
     fields = line.split()
     is_header = len(fields) == 6 and fields[0] in (b"p", b"P") and fields[1].lower() == b"qubo"
     if not is_header or fields[2] not in (b"0", b"unconstrained"):
         raise FileFormatError(
-            f"{where} must be 'p qubo 0 maxNodes nNodes nCouplers'; got {_shown(line)}"
+            f"{where} must be 'p qubo 0 maxNodes nNodes nCouplers'; got {shown_line(line)}"
         )
     if not all(field.isdigit() and len(field) < 20 for field in fields[3:]):
-        raise FileFormatError(f"{where} must have three counts; got {_shown(line)}")
+        raise FileFormatError(f"{where} must have three counts; got {shown_line(line)}")
     variable_count, linear_count, coupling_count = map(int, fields[3:])
     if variable_count >= 2**31:
         raise FileFormatError(f"{where} must have fewer than 2**31 nodes; got {variable_count}")
@@ -182,7 +167,7 @@ def _counts(where: str, line: bytes) -> tuple[int, int, int]:
 def _require_version(where: str, line: bytes) -> None:
     if line != b"%b%d" % (SIGNATURE, VERSION):
         raise FileFormatError(
-            f"{where} must end in version {VERSION}; got {_shown(line)}: "
+            f"{where} must end in version {VERSION}; got {shown_line(line)}: "
             "a newer qubonn may have written it"
         )
 
@@ -191,7 +176,7 @@ def _number(where: str, text: bytes) -> int | float:
     whole = _parsed(int, text)
     number = whole if whole is not None and -(2**63) < whole < 2**63 else _parsed(float, text)
     if number is None or not np.isfinite(number):
-        raise FileFormatError(f"{where} must have a finite number; got {_shown(text)}")
+        raise FileFormatError(f"{where} must have a finite number; got {shown_line(text)}")
     return number
 
 
@@ -200,84 +185,12 @@ def _label(where: str, text: bytes, number: int) -> object:
     if first != b"%d" % number:
         raise FileFormatError(
             f"{where} must be the label of variable {number}, as labels come in order; "
-            f"got {_shown(text)}"
+            f"got {shown_line(text)}"
         )
     return parse_json(where, label)
 
 
-def _read_terms(path: str, data: bytes, body: _Place) -> _Terms:
-    parts: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
-    for block, first_line in _blocks(data, body):
-        terms = _without_comments(block)
-        if b"_" in terms or not _has_three_fields_a_line(terms):  # Python reads 1_0 as ten
-            _refuse_bad_line(path, block, first_line)
-        fields = terms.split()
-        try:
-            first, second, third = fields[::3], fields[1::3], fields[2::3]
-            parts.append((_whole_numbers(first), _whole_numbers(second), _values(third)))
-        except (ValueError, OverflowError):
-            _refuse_bad_line(path, block, first_line)
-            raise
-    rows, columns, values = zip(*parts, strict=True) if parts else ([[]], [[]], [[]])
-    return _Terms(
-        np.concatenate(rows).astype(np.int64, copy=False),
-        np.concatenate(columns).astype(np.int64, copy=False),
-        np.concatenate(values),
-    )
-
-
-def _blocks(data: bytes, body: _Place) -> Iterator[tuple[bytes, int]]:
-    """Cut the terms at line ends into blocks, each with the number of its first line."""
-    place = body
-    while place.byte < len(data):
-        end = data.find(b"\n", place.byte + BYTES_AT_ONCE)
-        block = data[place.byte : len(data) if end < 0 else end]
-        yield block, place.line
-        place = _Place(place.byte + len(block) + 1, place.line + block.count(b"\n") + 1)
-
-
-def _without_comments(block: bytes) -> bytes:
-    if b"c" not in block and b"C" not in block:
-        return block
-    return b"\n".join(line for line in block.split(b"\n") if _fields(line))
-
-
-def _has_three_fields_a_line(terms: bytes) -> bool:
-    characters = np.frombuffer(terms, dtype=np.uint8)
-    is_space = np.isin(np.arange(256), list(b" \t\r\v\f\n"))[characters]
-    begins_field = ~is_space
-    begins_field[1:] &= is_space[:-1]
-    field_counts = np.bincount(np.cumsum(characters == ord("\n"))[begins_field])
-    return bool(((field_counts == 3) | (field_counts == 0)).all())
-
-
-def _fields(line: bytes) -> list[bytes] | None:
-    """Return the fields of a term, and nothing for a comment or a blank line."""
-    fields = line.split()
-    return fields if fields and not _is_comment(fields[0]) else None
-
-
-def _whole_numbers(texts: Sequence[bytes]) -> NDArray[np.int64]:
-    return np.fromiter(map(int, texts), np.int64, len(texts))
-
-
-def _values(texts: Sequence[bytes]) -> NDArray[Any]:
-    try:
-        return _whole_numbers(texts)
-    except (ValueError, OverflowError):
-        return np.fromiter(map(float, texts), np.float64, len(texts))
-
-
-def _refuse_bad_line(path: str, block: bytes, first_line: int) -> None:
-    for number, line in enumerate(block.split(b"\n"), first_line):
-        if _fields(line) and not TERM.fullmatch(line):
-            raise FileFormatError(
-                f"{path}, line {number} must be two variable numbers and a value; "
-                f"got {_shown(line)}"
-            )
-
-
-def _require_counts(path: str, preamble: _Preamble, terms: _Terms) -> None:
+def _require_counts(path: str, preamble: _Preamble, terms: Terms) -> None:
     linear_count = int((terms.rows == terms.columns).sum())
     for form, promised, found in (
         ("'i i value'", preamble.linear_count, linear_count),
@@ -296,15 +209,13 @@ def _require_counts(path: str, preamble: _Preamble, terms: _Terms) -> None:
         )
 
 
-def _require_pairs(
-    path: str, data: bytes, body: _Place, preamble: _Preamble, terms: _Terms
-) -> None:
+def _require_pairs(path: str, data: bytes, body: Place, preamble: _Preamble, terms: Terms) -> None:
     rows, columns, count = terms.rows, terms.columns, preamble.variable_count
 
     def refuse(is_bad: NDArray[np.bool_], what: str) -> None:
         if is_bad.any():
-            number, line = _line_of_term(data, body, int(is_bad.argmax()))
-            raise FileFormatError(f"{path}, line {number} {what}; got {_shown(line)}")
+            number, line = line_of_term(data, body, int(is_bad.argmax()))
+            raise FileFormatError(f"{path}, line {number} {what}; got {shown_line(line)}")
 
     is_outside = (np.minimum(rows, columns) < 0) | (np.maximum(rows, columns) >= count)
     refuse(is_outside, f"must have variable numbers in 0..{count - 1}")
@@ -321,22 +232,8 @@ def _repeats(pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
     return is_repeat
 
 
-def _line_of_term(data: bytes, body: _Place, term: int) -> tuple[int, bytes]:
-    lines = (
-        (number, line)
-        for block, first_line in _blocks(data, body)
-        for number, line in enumerate(block.split(b"\n"), first_line)
-        if _fields(line)
-    )
-    return next(islice(lines, term, None))
-
-
 def _parsed(kind: Callable[[bytes], T], text: bytes) -> T | None:
     try:
         return kind(text) if b"_" not in text else None
     except ValueError:
         return None
-
-
-def _shown(text: bytes) -> str:
-    return repr(text[:60].decode("ascii", "replace"))

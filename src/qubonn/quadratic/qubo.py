@@ -237,7 +237,7 @@ def _coefficients(values: ArrayLike, offset: float) -> NDArray[Any]:
     total = magnitude(array, offset)
     if not np.isfinite(total):
         raise RangeError("values and offset must have finite sums; they exceed what float64 holds")
-    if array.dtype.kind == "f" or not float(offset).is_integer():
+    if array.dtype.kind == "f" or not float(offset).is_integer() or abs(offset) >= 2**63:
         return array.astype(np.float64, copy=False)
     if total >= 2**63:
         raise RangeError(

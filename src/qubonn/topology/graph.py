@@ -73,9 +73,8 @@ class Topology:
             raise TopologyError(
                 f"dense needs at least two layer sizes, inputs and outputs; got {layer_sizes}"
             )
-        for size in layer_sizes:
-            require_count("a layer size", size)
-        return cls._of_layers(layers_of_sizes(layer_sizes))
+        sizes = [require_count("a layer size", size) for size in layer_sizes]
+        return cls._of_layers(layers_of_sizes(sizes))
 
     @classmethod
     def parse(cls, notation: str, *, inputs: int | Sequence[int], outputs: int) -> "Topology":
@@ -125,8 +124,9 @@ class Topology:
         """Read a networkx directed (multi)graph.
 
         `inputs` and `outputs` list graph nodes in order; without them, nodes whose attribute `role`
-        is "input" or "output" are taken. Nodes are numbered inputs, others in graph order, outputs.
-        Edges with the same attribute `weight_number` share a weight.
+        is "input" or "output" are taken. Nodes are numbered inputs, others in graph order, outputs;
+        arcs in the order of graph.edges, unless all have an attribute `arc_number`. Edges with the
+        same attribute `weight_number` share a weight.
         """
         from qubonn.topology.networkx_form import read_graph
 
@@ -306,11 +306,11 @@ class Topology:
                 f"inputs must have no predecessors; arc {self.source_of[arc]} -> "
                 f"{self.target_of[arc]} ends in an input: make that node a hidden node"
             )
-        used = np.unique(self.weight_of)
-        if len(used) < self.weight_count:
-            unused = np.flatnonzero(np.append(used, -1) != np.arange(len(used) + 1))[0]
+        # more weights than arcs leave a gap among the first, so larger numbers need no counting
+        unused = np.flatnonzero(np.bincount(np.minimum(self.weight_of, self.arc_count)) == 0)
+        if len(unused):
             raise TopologyError(
-                f"weights must be numbered 0, 1, 2, ... without gaps; weight {unused} has no arc"
+                f"weights must be numbered 0, 1, 2, ... without gaps; weight {unused[0]} has no arc"
             )
         if self.layer_shapes is not None:
             total = sum(prod(shape) for shape in self.layer_shapes)
@@ -355,7 +355,8 @@ def _ranges(starts: IntVector, ends: IntVector) -> IntVector:
 
 
 def _arc_table(arcs: Iterable[Sequence[int]] | ArrayLike) -> NDArray[np.int64]:
-    rows = arcs if isinstance(arcs, np.ndarray) or not isinstance(arcs, Iterable) else list(arcs)
+    is_lazy = isinstance(arcs, Iterable) and not hasattr(arcs, "__array__")
+    rows: Any = list(arcs) if is_lazy else arcs  # type: ignore[arg-type]
     try:
         table = np.asarray(rows)
     except ValueError:  # rows of unequal length

@@ -25,7 +25,7 @@ def read_graph(
         )
     first = _with_role(graph, "input") if inputs is None else list(inputs)
     last = _with_role(graph, "output") if outputs is None else list(outputs)
-    named = set(_different_nodes(graph, [*first, *last]))
+    named = _different_nodes(graph, [*first, *last])
     if not last:
         raise TopologyError(
             "a topology needs outputs: list nodes as outputs=[...], or give them role='output'"
@@ -58,23 +58,30 @@ def to_graph(topology: "Topology") -> Any:
     return graph
 
 
-def _different_nodes(graph: Any, named: list[Any]) -> list[Any]:
-    for index, node in enumerate(named):
-        if node not in graph or node in named[:index]:
+def _different_nodes(graph: Any, named: list[Any]) -> set[Any]:
+    seen: set[Any] = set()
+    for node in named:
+        if node not in graph or node in seen:
             raise TopologyError(
-                f"inputs and outputs must be different nodes of the graph, each once; got {node!r}"
-                f"{' again' if node in graph else ''}"
+                "inputs and outputs must be different nodes of the graph, each once; got "
+                f"{node!r}{' again' if node in graph else ', which is none'}"
             )
-    return named
+        seen.add(node)
+    return seen
 
 
 def _weight_numbers(edges: list[dict[str, Any]]) -> list[int]:
-    """Return a number for every edge's weight: as given if that is 0, 1, 2, ..., else by first appearance."""
+    """Return the weight of each edge: as given if that is 0, 1, 2, ..., else by appearance."""
     names = [data.get("weight_number", ("own", edge)) for edge, data in enumerate(edges)]
-    if set(names) == set(range(len(set(names)))):
+    try:
+        number = {name: index for index, name in enumerate(dict.fromkeys(names))}
+    except TypeError:
+        raise TopologyError(
+            "weight_number must be a number or a name, not a list or dict"
+        ) from None
+    if set(number) == set(range(len(number))):
         return [int(name) for name in names]
-    number: dict[Any, int] = {}
-    return [number.setdefault(name, len(number)) for name in names]
+    return [number[name] for name in names]
 
 
 def _with_role(graph: Any, role: str) -> list[Any]:

@@ -37,8 +37,8 @@ def read_notation(notation: str, inputs: int | Sequence[int], outputs: int) -> l
 def _split(notation: str) -> list[str]:
     if not isinstance(notation, str):
         raise NotationError(f"a network must be written as text such as 'fc(4)'; got {notation!r}")
-    if match := re.search(r"\d+\s+\d+", notation):
-        raise NotationError(f"a number must be written without blanks; got {match[0]!r:.60}")
+    if re.search(r"\d\s+\d", notation):
+        raise NotationError(f"a number must be written without blanks; got {notation!r:.60}")
     compact = re.sub(r"\s+", "", notation).replace("×", "x").lower()  # noqa: RUF001
     if not compact:
         raise NotationError(

@@ -1,0 +1,206 @@
+"""CpSat: prove a training problem feasible or infeasible, or optimise over its networks.
+
+TrainingProblem -> ExactResult.  The one file that imports ortools. It reasons about signs of sums,
+not about penalties, so its answers judge those of every other solver.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import require_count
+from qubonn.errors import MissingExtra, QubonnError, RangeError
+from qubonn.formulation import TrainingProblem
+from qubonn.network import BinaryNetwork
+
+__all__ = ["CpSat", "ExactResult", "Proof"]
+
+
+class Proof(Enum):
+    """What was proved."""
+
+    OPTIMAL = "the answer is proved to be the best there is"
+    FEASIBLE = "a network was found; a better one may exist"
+    INFEASIBLE = "proved: no network satisfies all constraints"
+    UNKNOWN = "nothing found and nothing proved before the limit"
+
+
+@dataclass(frozen=True, eq=False)
+class ExactResult:
+    """What CP-SAT found: a network (or None), the value asked for, and the proved bound on it."""
+
+    proof: Proof
+    network: BinaryNetwork | None
+    activations: NDArray[np.int8] | None  # examples x nodes, as in the solution
+    value: int | None
+    bound: float
+    seconds: float
+
+    def __repr__(self) -> str:
+        return (
+            f"ExactResult({self.proof.name}, value={self.value}, bound={self.bound:g}, "
+            f"{self.seconds:.3f} s)"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpSat:
+    """OR-tools CP-SAT on the training problem; any topology, cycles included.
+
+    `find_feasible`, `fewest_violations` and `largest_margin` ask three questions. The same seed and
+    worker count give the same answer while no time limit strikes.
+    """
+
+    worker_count: int = 1
+
+    def __post_init__(self) -> None:
+        require_count("worker_count", self.worker_count)
+
+    def find_feasible(
+        self, problem: TrainingProblem, *, seed: int = 0, time_limit: float | None = None
+    ) -> ExactResult:
+        """Find a network that satisfies every constraint, or prove that there is none."""
+        return self._solve(_Model(problem), seed, time_limit)
+
+    def fewest_violations(
+        self, problem: TrainingProblem, *, seed: int = 0, time_limit: float | None = None
+    ) -> ExactResult:
+        """Minimise the number of neurons that fail for an example, plus wrong outputs if free.
+
+        Breaking a product is never better than breaking the activation it enters, so this is the
+        least number of violated constraints of any kind.
+        """
+        return self._solve(_Model(problem, may_violate=True), seed, time_limit)
+
+    def largest_margin(
+        self, problem: TrainingProblem, *, seed: int = 0, time_limit: float | None = None
+    ) -> ExactResult:
+        """Maximise S2 over the networks that satisfy every constraint."""
+        return self._solve(_Model(problem, wants_margin=True), seed, time_limit)
+
+    def _solve(self, model: "_Model", seed: int, time_limit: float | None) -> ExactResult:
+        solver = model.cp_model.CpSolver()
+        solver.parameters.num_workers = self.worker_count
+        solver.parameters.random_seed = require_count("seed", seed, least=0) % 2**31
+        if time_limit is not None:
+            if not time_limit > 0:
+                raise RangeError(f"time_limit must be a positive number of seconds; got {time_limit}")
+            solver.parameters.max_time_in_seconds = time_limit
+        status = solver.solve(model.model)
+        return model.read(solver, status)
+
+
+class _Model:
+    """The training problem in CP-SAT's language."""
+
+    def __init__(
+        self, problem: TrainingProblem, *, may_violate: bool = False, wants_margin: bool = False
+    ) -> None:
+        self.cp_model = _ortools()
+        self.problem, self.topology = problem, problem.topology
+        self.model = self.cp_model.CpModel()
+        new = self.model.new_bool_var
+        self.weights = [new(f"v{w}") for w in range(self.topology.weight_count)]
+        self.biases = [new(f"d{j}") for j in range(self.topology.neuron_count)]
+        self.costs: list[Any] = []
+        self.margins: list[Any] = []
+        self.activations = [
+            self._add_example(k, may_violate, wants_margin) for k in range(problem.example_count)
+        ]
+        self.is_optimising = may_violate or wants_margin
+        if may_violate:
+            self.model.minimize(sum(self.costs))
+        elif wants_margin:
+            self.model.maximize(sum(self.margins))
+
+    def read(self, solver: Any, status: Any) -> ExactResult:
+        """Turn a solution back into a network."""
+        proof = {
+            self.cp_model.OPTIMAL: Proof.OPTIMAL,
+            self.cp_model.FEASIBLE: Proof.FEASIBLE,
+            self.cp_model.INFEASIBLE: Proof.INFEASIBLE,
+            self.cp_model.UNKNOWN: Proof.UNKNOWN,
+        }.get(status)
+        if proof is None:
+            raise QubonnError(f"CP-SAT refused the model: {solver.status_name(status)}")
+        if proof in (Proof.INFEASIBLE, Proof.UNKNOWN):
+            return ExactResult(proof, None, None, None, solver.best_objective_bound, solver.wall_time)
+        network = BinaryNetwork(
+            self.topology, _spins(solver, self.weights), _spins(solver, self.biases)
+        )
+        activations = np.array([_spins(solver, row) for row in self.activations], dtype=np.int8)
+        value = round(solver.objective_value) if self.is_optimising else 0
+        bound = solver.best_objective_bound if self.is_optimising else 0.0
+        return ExactResult(proof, network, activations, value, bound, solver.wall_time)
+
+    def _add_example(self, k: int, may_violate: bool, wants_margin: bool) -> list[Any]:
+        activations = [self._activation(k, node) for node in range(self.topology.node_count)]
+        for node in range(self.topology.input_count, self.topology.node_count):
+            self._add_neuron(k, node, activations, may_violate, wants_margin)
+        return activations
+
+    def _activation(self, k: int, node: int) -> Any:
+        problem = self.problem
+        if node in self.topology.inputs:
+            return self.model.new_constant(int(problem.input_spins[k, node] > 0))
+        if node not in self.topology.outputs:
+            return self.model.new_bool_var(f"y{k},{node}")
+        wanted = int(problem.output_spins[k, node - self.topology.outputs.start] > 0)
+        if problem.has_fixed_outputs:
+            return self.model.new_constant(wanted)
+        free = self.model.new_bool_var(f"y{k},{node}")
+        self.costs.append(1 - free if wanted else free)
+        return free
+
+    def _add_neuron(
+        self, k: int, node: int, activations: list[Any], may_violate: bool, wants_margin: bool
+    ) -> None:
+        """The activation is true exactly when more than half of the terms are."""
+        terms = [self.biases[node - self.topology.input_count]]
+        terms += [self._term(k, arc, activations) for arc in self.topology.arcs_into(node).tolist()]
+        count, own = sum(terms), activations[node]
+        least = len(terms) // 2 + 1
+        conditions = [own], [~own]
+        if may_violate:
+            holds = self.model.new_bool_var(f"holds{k},{node}")
+            self.costs.append(1 - holds)
+            conditions = [own, holds], [~own, holds]
+        self.model.add(count >= least).only_enforce_if(conditions[0])
+        self.model.add(count <= least - 1).only_enforce_if(conditions[1])
+        if wants_margin:
+            margin = self.model.new_int_var(0, len(terms), f"m{k},{node}")
+            self.model.add(margin == 2 * count - len(terms)).only_enforce_if(own)
+            self.model.add(margin == len(terms) - 2 * count).only_enforce_if(~own)
+            self.margins.append(margin)
+
+    def _term(self, k: int, arc: int, activations: list[Any]) -> Any:
+        """Whether weight times activation is +1: the two bits are equal."""
+        source = int(self.topology.source_of[arc])
+        weight = self.weights[int(self.topology.weight_of[arc])]
+        if source in self.topology.inputs:
+            return weight if self.problem.input_spins[k, source] > 0 else ~weight
+        if source in self.topology.outputs and self.problem.has_fixed_outputs:
+            wanted = self.problem.output_spins[k, source - self.topology.outputs.start]
+            return weight if wanted > 0 else ~weight
+        agree = self.model.new_bool_var(f"t{k},{arc}")
+        y = activations[source]
+        self.model.add_bool_or([weight, y, agree])
+        self.model.add_bool_or([~weight, ~y, agree])
+        self.model.add_bool_or([weight, ~y, ~agree])
+        self.model.add_bool_or([~weight, y, ~agree])
+        return agree
+
+
+def _spins(solver: Any, variables: list[Any]) -> list[int]:
+    return [2 * solver.value(variable) - 1 for variable in variables]
+
+
+def _ortools() -> Any:
+    try:
+        from ortools.sat.python import cp_model
+    except ImportError:
+        raise MissingExtra.of("CpSat", "ortools", "exact") from None
+    return cp_model

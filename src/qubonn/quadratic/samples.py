@@ -1,0 +1,91 @@
+"""Samples: what a solver found for a QUBO, best first.
+
+States, QUBO -> Samples with exact energies.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import BitMatrix, BitVector, require_bits, require_count
+from qubonn.quadratic.qubo import Qubo
+
+__all__ = ["Samples", "Stop"]
+
+
+class Stop(Enum):
+    """Why a solver stopped."""
+
+    FINISHED = "all the work that was asked for is done"
+    TARGET = "a state at or below the target energy was found"
+    TIME_LIMIT = "the time limit was reached; the best so far is returned"
+    INTERRUPTED = "interrupted by Ctrl-C or by the caller; the best so far is returned"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Samples:
+    """States of a QUBO with their energies, lowest energy first.
+
+    ``bits`` has a row per state and a column per variable; ``info`` holds what the solver says of
+    its work (temperatures, sweeps, seconds ...).
+
+    >>> qubo = Qubo.of([0, 1], [0, 1], [-1, 2], variable_count=2)
+    >>> samples = Samples.of(qubo, [[0, 0], [1, 0], [1, 1], [1, 0]])
+    >>> samples.energies
+    array([-1, -1,  0,  1])
+    >>> samples.distinct().bits.tolist()
+    [[1, 0], [0, 0], [1, 1]]
+    """
+
+    bits: BitMatrix
+    energies: NDArray[Any]
+    stop: Stop = Stop.FINISHED
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        qubo: Qubo,
+        states: ArrayLike,
+        *,
+        stop: Stop = Stop.FINISHED,
+        info: Mapping[str, Any] | None = None,
+    ) -> "Samples":
+        """Sort states by their energy, computed anew from the QUBO; equal ones keep their order."""
+        bits = require_bits("states", np.atleast_2d(np.asarray(states)), count=qubo.variable_count)
+        energies = qubo.energy(bits)
+        order = np.argsort(energies, kind="stable")
+        return cls(np.ascontiguousarray(bits[order]), energies[order], stop, dict(info or {}))
+
+    @property
+    def best(self) -> BitVector:
+        """The state of lowest energy."""
+        return self.bits[0]
+
+    @property
+    def best_energy(self) -> Any:
+        """The lowest energy, as a plain number."""
+        return self.energies[0].item()
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def distinct(self) -> "Samples":
+        """Keep each state once, best first."""
+        packed = np.packbits(self.bits, axis=1)
+        _, first = np.unique(packed, axis=0, return_index=True)
+        return self._rows(np.sort(first))
+
+    def lowest(self, count: int) -> "Samples":
+        """Keep the `count` best states, or all where there are fewer."""
+        return self._rows(np.arange(min(require_count("count", count), len(self))))
+
+    def _rows(self, rows: NDArray[np.int64]) -> "Samples":
+        return Samples(self.bits[rows], self.energies[rows], self.stop, self.info)
+
+    def __repr__(self) -> str:
+        return f"Samples({len(self)} states, best energy {self.best_energy}, {self.stop.name})"

@@ -1,0 +1,26 @@
+"""QUBO in, samples out: our annealers, wrappers, and the bridges to dimod. Knows nothing of networks."""
+
+from qubonn.samplers.annealing import SimulatedAnnealing
+from qubonn.samplers.base import Progress, Sampler
+from qubonn.samplers.dimod_bridge import DimodSolver
+from qubonn.samplers.exhaustive import Exhaustive
+from qubonn.samplers.momentum import MomentumAnnealing
+from qubonn.samplers.refining import Distinct, Lowest, Refined
+from qubonn.samplers.schedules import default_temperatures
+from qubonn.samplers.tuning import TunedAnnealing, Tuning, tune
+
+__all__ = [
+    "DimodSolver",
+    "Distinct",
+    "Exhaustive",
+    "Lowest",
+    "MomentumAnnealing",
+    "Progress",
+    "Refined",
+    "Sampler",
+    "SimulatedAnnealing",
+    "TunedAnnealing",
+    "Tuning",
+    "default_temperatures",
+    "tune",
+]

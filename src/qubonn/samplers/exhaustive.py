@@ -1,0 +1,79 @@
+"""Exhaustive: all states of a tiny QUBO, for proofs.
+
+Qubo of few variables -> Samples, the lowest first.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import BitMatrix, require_count
+from qubonn.errors import RangeError
+from qubonn.quadratic import Qubo, Samples, Stop
+from qubonn.samplers.base import Report, Watch, require_seed
+
+__all__ = ["Exhaustive"]
+
+MOST_VARIABLES = 26
+CHUNK_BITS = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exhaustive:
+    """Look at every state and return the `state_count` lowest; ties in order of the states.
+
+    States are ordered as binary numbers with variable 0 as the lowest bit. With
+    ``samples.stop == Stop.FINISHED`` the first energy is proved to be the minimum.
+
+    >>> Exhaustive(state_count=2).sample(Qubo.of([0, 0], [0, 1], [-1, 3], variable_count=2)).energies
+    array([-1,  0])
+    """
+
+    state_count: int = 1
+
+    def __post_init__(self) -> None:
+        require_count("state_count", self.state_count)
+
+    def sample(
+        self,
+        qubo: Qubo,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> Samples:
+        """Enumerate; `seed` changes nothing."""
+        require_seed(seed)
+        watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
+        if qubo.variable_count > MOST_VARIABLES:
+            raise RangeError(
+                f"Exhaustive takes QUBOs of at most {MOST_VARIABLES} variables; got "
+                f"{qubo.variable_count}: use SimulatedAnnealing"
+            )
+        states, stop = self._lowest(qubo, watch)
+        return Samples.of(qubo, states, stop=stop, info={"seconds": watch.seconds})
+
+    def _lowest(self, qubo: Qubo, watch: Watch) -> tuple[BitMatrix, Stop]:
+        total = 1 << qubo.variable_count
+        kept = np.zeros(0, dtype=np.int64)
+        stop = Stop.FINISHED
+        for start in range(0, total, 1 << CHUNK_BITS):
+            numbers = np.arange(start, min(start + (1 << CHUNK_BITS), total))
+            candidates = np.concatenate([kept, numbers])
+            energies = qubo.energy(_bits(candidates, qubo.variable_count))
+            order = np.argsort(energies, kind="stable")[: self.state_count]
+            kept = candidates[order]
+            try:
+                verdict = watch.verdict(int(numbers[-1] + 1) / total, energies[order[0]])
+            except KeyboardInterrupt:
+                verdict = Stop.INTERRUPTED
+            if verdict is not None:
+                stop = verdict
+                break
+        return _bits(kept, qubo.variable_count), stop
+
+
+def _bits(numbers: NDArray[np.int64], variable_count: int) -> BitMatrix:
+    return (numbers[:, None] >> np.arange(variable_count) & 1).astype(np.int8)

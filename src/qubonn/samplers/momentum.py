@@ -1,0 +1,183 @@
+"""MomentumAnnealing: all spins at once, by matrix products; the machine that the paper used.
+
+Qubo -> Samples.  Okuyama et al. 2019. The one file that imports torch.
+
+To maximise s'Js/2 + h's, every spin of every replica moves in each step:
+    s_i(k+1) = sgn( h_i + sum_j J_ij s_j(k) + w_i(k) s_i(k) - (T_k / 2) G_i s_i(k-1) )
+with G_i ~ Exp(1) fresh each step, and w_i(k) = c_k m_i w_i a self-coupling that keeps the parallel
+update stable: m_i is 0 with probability p_k (falling from 1/2 to 0), and c_k rises to 1.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import BitMatrix, require_count, require_memory
+from qubonn.errors import MissingExtra, RangeError
+from qubonn.quadratic import Qubo, Samples, Stop
+from qubonn.samplers.base import Report, Watch, require_seed
+from qubonn.samplers.refining import descend
+from qubonn.samplers.schedules import default_temperatures, geometric, require_temperatures
+
+__all__ = ["MomentumAnnealing"]
+
+STEPS_PER_SLICE = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class MomentumAnnealing:
+    """Momentum annealing of a batch of replicas in float32, on the CPU or a GPU, polished greedily.
+
+    `self_coupling` is "spectral" (half the largest eigenvalue of -J, less where a spin's couplings
+    are weak) or "absolute" (half the sum of |J_ij|; cheap, larger). Temperatures that are not given
+    come from the QUBO. Memory and time of a step grow with the square of the number of variables.
+    """
+
+    replica_count: int = 1000
+    step_count: int = 1000
+    hottest: float | None = None
+    coldest: float | None = None
+    self_coupling: Literal["spectral", "absolute"] = "spectral"
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        require_count("replica_count", self.replica_count)
+        require_count("step_count", self.step_count)
+        if self.self_coupling not in ("spectral", "absolute"):
+            raise RangeError(
+                f"self_coupling must be 'spectral' or 'absolute'; got {self.self_coupling!r}"
+            )
+        if self.hottest is not None and self.coldest is not None:
+            require_temperatures(self.hottest, self.coldest)
+
+    def sample(
+        self,
+        qubo: Qubo,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> Samples:
+        """Anneal all replicas; the best so far comes back when the run is stopped."""
+        require_seed(seed)
+        torch = _torch()
+        count = qubo.variable_count
+        require_memory(
+            f"momentum annealing of {count:,} variables x {self.replica_count:,} replicas",
+            4 * count * (3 * count + 6 * self.replica_count),
+        )
+        watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
+        hottest, coldest = self._temperatures(qubo)
+        run = _Run(torch, qubo, self, seed)
+        stop = run.anneal(geometric(hottest, coldest, self.step_count), watch)
+        states = descend(qubo, run.states())
+        info = {"hottest": hottest, "coldest": coldest, "steps": run.step, "seconds": watch.seconds}
+        return Samples.of(qubo, states, stop=stop, info=info)
+
+    def _temperatures(self, qubo: Qubo) -> tuple[float, float]:
+        hottest, coldest = default_temperatures(qubo)
+        hottest = hottest if self.hottest is None else self.hottest
+        coldest = coldest if self.coldest is None else self.coldest
+        require_temperatures(hottest, coldest)
+        return hottest, coldest
+
+
+class _Run:
+    """The state of one anneal: spins now and one step ago, variables x replicas."""
+
+    def __init__(self, torch: Any, qubo: Qubo, settings: MomentumAnnealing, seed: int) -> None:
+        self.torch, self.qubo, self.step = torch, qubo, 0
+        self.device = torch.device(settings.device)
+        self.generator = torch.Generator(device=self.device)
+        # torch takes 64-bit seeds; SeedSequence spreads small ones over all bits
+        state = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
+        self.generator.manual_seed(int(state >> np.uint64(1)))
+        couplings, fields = _maximisation_form(qubo)
+        self.couplings = torch.from_numpy(couplings).to(self.device)
+        self.fields = torch.from_numpy(fields).to(self.device)[:, None]
+        weights = self_couplings(couplings, settings.self_coupling)
+        self.weights = torch.from_numpy(weights).to(self.device)[:, None]
+        shape = (qubo.variable_count, settings.replica_count)
+        self.spins = self._random_spins(shape)
+        self.before = self._random_spins(shape)
+        self.total = settings.step_count
+
+    def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
+        """Step through the temperatures until the watch says stop."""
+        try:
+            for temperature in temperatures.tolist():
+                self._advance(temperature)
+                if self.step % STEPS_PER_SLICE == 0 or self.step == self.total:
+                    energy = self._best_energy() if watch.needs_energies else float("inf")
+                    verdict = watch.verdict(self.step / self.total, energy)
+                    if verdict is not None and self.step < self.total:
+                        return verdict
+                    if verdict is Stop.TARGET:
+                        return verdict
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        return Stop.FINISHED
+
+    def states(self) -> BitMatrix:
+        """Replicas x variables, as bits."""
+        spins = self.spins.T.contiguous().cpu().numpy()
+        return (spins > 0).astype(np.int8)
+
+    def _advance(self, temperature: float) -> None:
+        torch, part = self.torch, self.step / self.total
+        drop, scale = max(0.0, 0.5 - part / 2), min(1.0, part**0.5)
+        drive = torch.addmm(self.fields, self.couplings, self.spins)
+        kept = torch.rand(drive.shape, generator=self.generator, device=self.device) >= drop
+        drive += scale * self.weights * kept * self.spins
+        noise = torch.empty_like(drive).exponential_(generator=self.generator)
+        drive -= (temperature / 2) * noise * self.before
+        self.before = self.spins
+        self.spins = torch.where(drive > 0, 1.0, -1.0)
+        self.step += 1
+
+    def _random_spins(self, shape: tuple[int, int]) -> Any:
+        coins = self.torch.rand(shape, generator=self.generator, device=self.device)
+        return self.torch.where(coins < 0.5, -1.0, 1.0)
+
+    def _best_energy(self) -> float:
+        return float(np.min(self.qubo.energy(self.states())))
+
+
+def _maximisation_form(qubo: Qubo) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return J (full, symmetric) and h so that the energy is a constant minus s'Js/2 + h's."""
+    ising = qubo.to_ising()
+    couplings = np.zeros((qubo.variable_count, qubo.variable_count), dtype=np.float32)
+    couplings[ising.rows, ising.columns] = -ising.couplings
+    couplings[ising.columns, ising.rows] = -ising.couplings
+    return couplings, -ising.fields.astype(np.float32)
+
+
+def self_couplings(couplings: NDArray[np.float32], rule: str) -> NDArray[np.float32]:
+    """Return w_i by the "spectral" or the "absolute" rule."""
+    magnitudes = np.abs(couplings)
+    sums = magnitudes.sum(axis=1)
+    if rule == "absolute" or not len(couplings):
+        return sums / 2
+    largest = _largest_eigenvalue(-couplings)
+    is_weak = sums <= largest  # the set C of the paper by Okuyama et al.
+    weak_sums = magnitudes[:, is_weak].sum(axis=1)
+    return np.where(is_weak, sums - weak_sums / 2, largest / 2).astype(np.float32)
+
+
+def _largest_eigenvalue(matrix: NDArray[np.float32]) -> float:
+    from scipy.linalg import eigh
+
+    last = len(matrix) - 1
+    top = eigh(matrix.astype(np.float64), subset_by_index=[last, last], eigvals_only=True)
+    return float(top[0])
+
+
+def _torch() -> Any:
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtra.of("MomentumAnnealing", "torch", "gpu") from None
+    return torch

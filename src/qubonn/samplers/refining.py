@@ -1,0 +1,92 @@
+"""Post-processing by wrapping: greedy descent, distinct states, the best few.
+
+Sampler -> Sampler.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from qubonn.checks import BitMatrix, require_count
+from qubonn.quadratic import Qubo, Samples
+from qubonn.samplers.base import Report, Sampler
+
+__all__ = ["Distinct", "Lowest", "Refined", "descend"]
+
+
+def descend(qubo: Qubo, states: BitMatrix) -> BitMatrix:
+    """Flip the bit that lowers the energy most until none does, for every row; a copy comes back."""
+    from qubonn.samplers._descent_kernels import descend_all
+
+    lowered = np.array(states, dtype=np.int8, order="C", ndmin=2)
+    linear, *neighbours = qubo.neighbour_lists()
+    descend_all(lowered, linear.copy(), *neighbours)
+    return lowered
+
+
+@dataclass(frozen=True)
+class Refined:
+    """Let every state of another sampler descend to a local minimum; energies never rise."""
+
+    sampler: Sampler
+
+    def sample(
+        self,
+        qubo: Qubo,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> Samples:
+        """Sample, then descend; the time limit is the inner sampler's."""
+        found = self.sampler.sample(
+            qubo, seed=seed, time_limit=time_limit, target_energy=target_energy, report=report
+        )
+        return Samples.of(qubo, descend(qubo, found.bits), stop=found.stop, info=found.info)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Keep each state of another sampler once."""
+
+    sampler: Sampler
+
+    def sample(
+        self,
+        qubo: Qubo,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> Samples:
+        """Sample, then drop repeated states."""
+        return self.sampler.sample(
+            qubo, seed=seed, time_limit=time_limit, target_energy=target_energy, report=report
+        ).distinct()
+
+
+@dataclass(frozen=True)
+class Lowest:
+    """Keep the `count` best states of another sampler."""
+
+    sampler: Sampler
+    count: int
+
+    def __post_init__(self) -> None:
+        require_count("count", self.count)
+
+    def sample(
+        self,
+        qubo: Qubo,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> Samples:
+        """Sample, then keep the best."""
+        return self.sampler.sample(
+            qubo, seed=seed, time_limit=time_limit, target_energy=target_energy, report=report
+        ).lowest(self.count)

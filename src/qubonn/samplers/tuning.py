@@ -1,0 +1,216 @@
+"""Tune the two temperatures of an anneal by Nelder-Mead, once for a family of problems or in each run.
+
+Qubo, annealer -> Tuning.  Paper, section "Experimental set-up".
+"""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from qubonn.checks import require_count
+from qubonn.errors import FileFormatError
+from qubonn.quadratic import Qubo, Samples, Stop
+from qubonn.samplers.annealing import SimulatedAnnealing
+from qubonn.samplers.base import Report, Watch, require_seed
+from qubonn.samplers.schedules import require_temperatures
+from qubonn.storage import read_limited, write_whole
+
+__all__ = ["Objective", "Trial", "TunedAnnealing", "Tuning", "mean_of_best_percent", "tune"]
+
+Objective = Callable[[Samples], float]
+
+
+def mean_of_best_percent(samples: Samples) -> float:
+    """Mean energy of the best hundredth of the replicas: low only if several replicas get there."""
+    count = max(len(samples) // 100, 1)
+    return float(np.mean(samples.energies[:count]))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One anneal of a tuning: its temperatures, the objective, the lowest energy."""
+
+    hottest: float
+    coldest: float
+    value: float
+    best_energy: float
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The temperatures that Nelder-Mead found, and the way there; use it for similar problems."""
+
+    hottest: float
+    coldest: float
+    objective: str
+    evaluation_count: int  # the budget; fewer trials mean that the search was stopped
+    seed: int
+    trials: tuple[Trial, ...]
+
+    def apply(self, annealer: SimulatedAnnealing) -> SimulatedAnnealing:
+        """Return the annealer with these temperatures."""
+        return replace(annealer, hottest=self.hottest, coldest=self.coldest)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the tuning as JSON."""
+        text = json.dumps({"format": "qubonn-tuning", **asdict(self)}, indent=1)
+        write_whole(path, text.encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Tuning":
+        """Read a tuning written by `save`."""
+        try:
+            record = json.loads(read_limited(path))
+            if record.pop("format") != "qubonn-tuning":
+                raise ValueError
+            trials = tuple(Trial(**trial) for trial in record.pop("trials"))
+            tuning = cls(**record, trials=trials)
+            require_temperatures(tuning.hottest, tuning.coldest)
+        except OSError:
+            raise
+        except Exception as error:  # any JSON can have any shape
+            raise FileFormatError(
+                f"{os.fspath(path)} must be a tuning written by Tuning.save; it cannot be read"
+            ) from error
+        return tuning
+
+
+def tune(
+    qubo: Qubo,
+    annealer: SimulatedAnnealing | None = None,
+    *,
+    evaluation_count: int = 30,
+    objective: Objective = mean_of_best_percent,
+    seed: int = 0,
+    time_limit: float | None = None,
+    target_energy: float | None = None,
+    report: Report | None = None,
+) -> Tuning:
+    """Find temperatures that make `objective` of an anneal low, in `evaluation_count` anneals.
+
+    Starts from the annealer's temperatures, or those computed from the QUBO. Each anneal has its own
+    seed. A time limit or Ctrl-C ends the search with the best so far.
+    """
+    watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
+    search = _Search(qubo, annealer or SimulatedAnnealing(), evaluation_count, objective, seed)
+    search.run(watch)
+    return search.tuning()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TunedAnnealing:
+    """A sampler that tunes its temperatures in every run and keeps the best state of all anneals.
+
+    This is the other reading of the paper's "this entire annealing procedure was independently
+    repeated for training each BNN". The states of the best anneal come back, with the best state of
+    every other one; ``samples.info["tuning"]`` is the `Tuning`.
+    """
+
+    annealer: SimulatedAnnealing = SimulatedAnnealing()
+    evaluation_count: int = 30
+    objective: Objective = mean_of_best_percent
+
+    def __post_init__(self) -> None:
+        require_count("evaluation_count", self.evaluation_count)
+
+    def sample(
+        self,
+        qubo: Qubo,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> Samples:
+        """Tune and anneal; stops at once when an anneal reaches the target."""
+        watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
+        search = _Search(qubo, self.annealer, self.evaluation_count, self.objective, seed)
+        stop = search.run(watch)
+        states = np.concatenate([search.best.bits, *(row[None] for row in search.best_states)])
+        info = {**search.best.info, "tuning": search.tuning(), "seconds": watch.seconds}
+        return Samples.of(qubo, states, stop=stop, info=info)
+
+
+class _Stopped(Exception):
+    """Leaves scipy's loop when the watch says so."""
+
+    def __init__(self, stop: Stop) -> None:
+        self.stop = stop
+
+
+class _Search:
+    """The anneals of one tuning and what they found."""
+
+    def __init__(
+        self,
+        qubo: Qubo,
+        annealer: SimulatedAnnealing,
+        evaluation_count: int,
+        objective: Objective,
+        seed: int,
+    ) -> None:
+        self.qubo, self.annealer, self.objective = qubo, annealer, objective
+        self.evaluation_count = require_count("evaluation_count", evaluation_count)
+        self.seed = require_seed(seed)
+        self.seeds = np.random.SeedSequence(seed).generate_state(evaluation_count).tolist()
+        self.trials: list[Trial] = []
+        self.best_states: list[Any] = []
+        self.best: Samples
+
+    def run(self, watch: Watch) -> Stop:
+        """Run Nelder-Mead over the logarithms of both temperatures until the budget is spent."""
+        from scipy.optimize import minimize
+
+        hottest, coldest = self.annealer.temperatures_for(self.qubo)
+        start = np.log([hottest, coldest])
+        simplex = start + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, -0.7]])  # a factor of two
+        options = {
+            "initial_simplex": simplex,
+            "maxfev": self.evaluation_count,
+            "xatol": 0.0,
+            "fatol": 0.0,
+        }
+        try:
+            minimize(self._anneal, start, (watch,), method="Nelder-Mead", options=options)
+        except _Stopped as stopped:
+            return stopped.stop
+        return Stop.FINISHED
+
+    def tuning(self) -> Tuning:
+        """The trial with the lowest objective, and all the others."""
+        best = min(self.trials, key=lambda trial: trial.value)
+        name = getattr(self.objective, "__name__", type(self.objective).__name__)
+        return Tuning(
+            best.hottest, best.coldest, name, self.evaluation_count, self.seed, tuple(self.trials)
+        )
+
+    def _anneal(self, logarithms: Any, watch: Watch) -> float:
+        number = len(self.trials)
+        if number == self.evaluation_count:
+            raise _Stopped(Stop.FINISHED)
+        hottest, coldest = (exp(value) for value in sorted(logarithms, reverse=True))
+        annealer = replace(self.annealer, hottest=hottest, coldest=coldest)
+        limit = None if watch.time_limit is None else max(watch.seconds_left, 1e-3)
+        samples = annealer.sample(
+            self.qubo,
+            seed=self.seeds[number],
+            time_limit=limit,
+            target_energy=watch.target_energy,
+        )
+        value = self.objective(samples)
+        if not self.trials or value < min(trial.value for trial in self.trials):
+            self.best = samples
+        self.best_states.append(samples.best)
+        self.trials.append(Trial(hottest, coldest, value, float(samples.best_energy)))
+        lowest = min(trial.best_energy for trial in self.trials)
+        verdict = watch.verdict((number + 1) / self.evaluation_count, lowest)
+        if samples.stop is Stop.INTERRUPTED:
+            verdict = Stop.INTERRUPTED
+        if verdict is not None:
+            raise _Stopped(verdict)
+        return value

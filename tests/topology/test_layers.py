@@ -1,0 +1,242 @@
+"""Layers become arcs; how nodes, arcs and weights are numbered is part of the interface."""
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from qubonn import checks
+from qubonn.errors import RangeError, TopologyError
+from qubonn.topology import Topology
+from qubonn.topology.layers import Convolution, Dense, Layer, Shape, Sheet, layered_arcs
+from topology.random_graphs import arcs_of
+
+TwinArcs = list[tuple[int, int, int]]
+
+
+def dense_twin(before: Shape, layer: Dense) -> TwinArcs:
+    arcs = []
+    weight = 0
+    for target in range(layer.size):
+        for source in range(prod(before)):
+            arcs.append((source, target, weight))
+            weight += 1
+    return arcs
+
+
+def convolution_twin(before: Shape, layer: Convolution) -> TwinArcs:
+    channels, rows, columns = before
+    node = {place: number for number, place in enumerate(product(*map(range, before)))}
+    weight: dict[tuple[int, ...], int] = {}
+    for place in product(*map(range, (layer.filters, channels, layer.rows, layer.columns))):
+        weight[place] = len(weight)
+    arcs = []
+    target = 0
+    for out_filter in range(layer.filters):
+        for top in range(rows - layer.rows + 1):
+            for left in range(columns - layer.columns + 1):
+                for channel in range(channels):
+                    for row in range(layer.rows):
+                        for column in range(layer.columns):
+                            source = node[channel, top + row, left + column]
+                            shared = weight[out_filter, channel, row, column]
+                            arcs.append((source, target, shared))
+                target += 1
+    return arcs
+
+
+def layer_twin(before: Shape, layer: Dense | Convolution) -> TwinArcs:
+    if isinstance(layer, Dense):
+        return dense_twin(before, layer)
+    return convolution_twin(before, layer)
+
+
+def stack_twin(layers: list[Layer]) -> TwinArcs:
+    assert isinstance(layers[0], Sheet)
+    before = layers[0].shape
+    first_source = first_weight = 0
+    arcs = []
+    for layer in layers[1:]:
+        assert not isinstance(layer, Sheet)
+        local = layer_twin(before, layer)
+        first_target = first_source + prod(before)
+        arcs += [(first_source + s, first_target + t, first_weight + w) for s, t, w in local]
+        first_weight += len({w for _, _, w in local})
+        first_source = first_target
+        before = layer.shape_after(before)
+    return arcs
+
+
+@st.composite
+def stacks(draw: st.DrawFn) -> list[Layer]:
+    """Inputs, up to two convolutions, up to two dense layers; small."""
+    small = st.integers(1, 3)
+    shape = (draw(small), draw(st.integers(1, 6)), draw(st.integers(1, 6)))
+    layers: list[Layer] = [Sheet(shape)]
+    for _ in range(draw(st.integers(0, 2))):
+        rows = draw(st.integers(1, min(shape[1], 3)))
+        columns = draw(st.integers(1, min(shape[2], 3)))
+        layer = Convolution(rows, columns, draw(small))
+        layers.append(layer)
+        shape = (layer.filters, shape[1] - rows + 1, shape[2] - columns + 1)
+    layers += [Dense(size) for size in draw(st.lists(small, max_size=2))]
+    return [*layers, Dense(draw(small))]
+
+
+def test_dense_arcs_go_target_by_target_and_source_by_source_each_with_its_own_weight() -> None:
+    assert arcs_of(Topology.dense(3, 2, 1)) == [
+        (0, 3, 0),
+        (1, 3, 1),
+        (2, 3, 2),
+        (0, 4, 3),
+        (1, 4, 4),
+        (2, 4, 5),
+        (3, 5, 6),
+        (4, 5, 7),
+    ]
+
+
+def test_convolution_arcs_go_position_by_position_and_share_the_weights_of_the_filter() -> None:
+    topology = Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1)
+    weights = (0, 1, 2, 3)
+    patches = {9: (0, 1, 3, 4), 10: (1, 2, 4, 5), 11: (3, 4, 6, 7), 12: (4, 5, 7, 8)}
+    into_hidden = [
+        (source, target, weight)
+        for target, patch in patches.items()
+        for source, weight in zip(patch, weights, strict=True)
+    ]
+    assert arcs_of(topology) == [*into_hidden, (9, 13, 4), (10, 13, 5), (11, 13, 6), (12, 13, 7)]
+
+
+def test_convolution_neurons_and_weights_go_filter_by_filter() -> None:
+    topology = Topology.parse("conv(1x2x2)", inputs=(2, 2), outputs=1)
+    assert arcs_of(topology)[:8] == [
+        (0, 4, 0),
+        (1, 4, 1),
+        (2, 5, 0),
+        (3, 5, 1),
+        (0, 6, 2),
+        (1, 6, 3),
+        (2, 7, 2),
+        (3, 7, 3),
+    ]
+
+
+def test_the_weights_of_a_filter_go_channel_by_channel() -> None:
+    topology = Topology.parse("conv(1x2)", inputs=(2, 1, 3), outputs=1)
+    assert arcs_of(topology)[:8] == [
+        (0, 6, 0),
+        (1, 6, 1),
+        (3, 6, 2),
+        (4, 6, 3),
+        (1, 7, 0),
+        (2, 7, 1),
+        (4, 7, 2),
+        (5, 7, 3),
+    ]
+
+
+def test_a_convolution_after_a_convolution_reads_all_filters_of_the_first() -> None:
+    topology = Topology.parse("conv(1x1x2)+conv(1x2)", inputs=(1, 2), outputs=1)
+    assert arcs_of(topology) == [
+        (0, 2, 0),
+        (1, 3, 0),
+        (0, 4, 1),
+        (1, 5, 1),
+        (2, 6, 2),
+        (3, 6, 3),
+        (4, 6, 4),
+        (5, 6, 5),
+        (6, 7, 6),
+    ]
+
+
+@given(st.lists(st.integers(1, 5), min_size=2, max_size=5))
+def test_dense_networks_are_numbered_like_their_twin(sizes: list[int]) -> None:
+    twin = stack_twin([Sheet((sizes[0],)), *(Dense(size) for size in sizes[1:])])
+    assert arcs_of(Topology.dense(*sizes)) == twin
+
+
+@given(stacks())
+@settings(max_examples=60)
+def test_stacks_of_layers_are_numbered_like_their_twin(layers: list[Layer]) -> None:
+    source_of, target_of, weight_of, shapes = layered_arcs(layers)
+    columns = (source_of.tolist(), target_of.tolist(), weight_of.tolist())
+    assert list(zip(*columns, strict=True)) == stack_twin(layers)
+    assert len(shapes) == len(layers)
+
+
+@given(stacks())
+@settings(max_examples=60)
+def test_arcs_are_ordered_by_target_and_then_by_source(layers: list[Layer]) -> None:
+    source_of, target_of, _, _ = layered_arcs(layers)
+    pairs = list(zip(target_of.tolist(), source_of.tolist(), strict=True))
+    assert pairs == sorted(set(pairs))
+
+
+@given(stacks())
+@settings(max_examples=60)
+def test_layers_know_how_many_arcs_they_will_have(layers: list[Layer]) -> None:
+    _, _, _, shapes = layered_arcs(layers)
+    counts = [
+        layer.arc_count_from(before) == len(layer.arcs_from(before)[0])
+        for layer, before in zip(layers[1:], shapes, strict=False)
+        if not isinstance(layer, Sheet)
+    ]
+    assert all(counts)
+
+
+def test_inputs_of_three_sizes_are_channels_rows_and_columns() -> None:
+    topology = Topology.parse("conv(2x3x4)", inputs=(2, 5, 6), outputs=3)
+    assert topology.layer_shapes == ((2, 5, 6), (4, 4, 4), (3,))
+    assert topology.input_count == 2 * 5 * 6
+    assert topology.arcs_into(60).tolist() == list(range(2 * 2 * 3))
+    assert topology.predecessors(60).tolist() == [0, 1, 2, 6, 7, 8, 30, 31, 32, 36, 37, 38]
+
+
+def test_inputs_of_two_sizes_are_one_channel() -> None:
+    flat = Topology.parse("conv(2x2)", inputs=(4, 3), outputs=1)
+    assert flat == Topology.parse("conv(2x2)", inputs=(1, 4, 3), outputs=1)
+    assert flat.layer_shapes == ((1, 4, 3), (1, 3, 2), (1,))
+
+
+def test_a_convolution_has_a_neuron_for_every_position_and_few_weights() -> None:
+    topology = Topology.parse("conv(3x3x2)", inputs=(5, 5), outputs=2)
+    assert topology.neuron_count == 2 * 9 + 2
+    assert topology.weight_count == 2 * 9 + 18 * 2
+    assert (topology.fan_in[25:43] == 9).all()
+
+
+def test_a_dense_network_may_have_no_hidden_layer() -> None:
+    assert arcs_of(Topology.dense(2, 1)) == [(0, 2, 0), (1, 2, 1)]
+    assert Topology.dense(2, 1).hidden_count == 0
+
+
+@pytest.mark.parametrize("sizes", [(), (3,)])
+def test_a_dense_network_needs_two_sizes(sizes: tuple[int, ...]) -> None:
+    with pytest.raises(TopologyError, match="dense needs at least two layer sizes, inputs and"):
+        Topology.dense(*sizes)
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.0, "3", True, None])
+def test_layer_sizes_are_whole_and_positive(size: int) -> None:
+    with pytest.raises(RangeError, match=r"a layer size must be .*at least 1; got"):
+        Topology.dense(3, size, 1)
+
+
+def test_sizes_of_numpy_do_not_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_free_memory", lambda: 1 << 30)
+    many = np.int32(2**31 - 1)
+    with pytest.raises(RangeError, match="a network of 4611686014132420609 arcs needs about"):
+        Topology.dense(many, many)  # type: ignore[arg-type]
+
+
+def test_networks_that_do_not_fit_into_memory_are_refused_before_they_are_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checks, "_free_memory", lambda: 1 << 30)
+    with pytest.raises(RangeError, match=r"a network of 100000000 arcs needs about 6\.7 GiB"):
+        Topology.dense(10_000, 10_000)
