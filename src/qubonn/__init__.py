@@ -14,15 +14,28 @@ _HOME = {
     "Certificate": "qubonn.formulation",
     "CodeBook": "qubonn.encoding",
     "CountCode": "qubonn.formulation",
+    "CpSat": "qubonn.engines",
+    "DimodSolver": "qubonn.samplers",
+    "Distinct": "qubonn.samplers",
+    "Exhaustive": "qubonn.samplers",
     "Field": "qubonn.formulation",
     "Hamiltonian": "qubonn.quadratic",
     "Ising": "qubonn.quadratic",
-    "QubonnError": "qubonn.errors",
+    "Lowest": "qubonn.samplers",
+    "MomentumAnnealing": "qubonn.samplers",
     "Qubo": "qubonn.quadratic",
+    "QubonnError": "qubonn.errors",
+    "Refined": "qubonn.samplers",
+    "Samples": "qubonn.quadratic",
+    "SimulatedAnnealing": "qubonn.samplers",
+    "Stop": "qubonn.quadratic",
     "Thermometer": "qubonn.encoding",
     "Threshold": "qubonn.encoding",
     "Topology": "qubonn.topology",
     "TrainingProblem": "qubonn.formulation",
+    "TunedAnnealing": "qubonn.samplers",
+    "Tuning": "qubonn.samplers",
+    "tune": "qubonn.samplers",
 }
 _MODULES = ("datasets", "encoding", "errors", "paper")
 
@@ -35,6 +48,7 @@ if TYPE_CHECKING:
     from qubonn.encoding import CodeBook as CodeBook
     from qubonn.encoding import Thermometer as Thermometer
     from qubonn.encoding import Threshold as Threshold
+    from qubonn.engines import CpSat as CpSat
     from qubonn.errors import QubonnError as QubonnError
     from qubonn.formulation import Certificate as Certificate
     from qubonn.formulation import CountCode as CountCode
@@ -45,6 +59,18 @@ if TYPE_CHECKING:
     from qubonn.quadratic import Hamiltonian as Hamiltonian
     from qubonn.quadratic import Ising as Ising
     from qubonn.quadratic import Qubo as Qubo
+    from qubonn.quadratic import Samples as Samples
+    from qubonn.quadratic import Stop as Stop
+    from qubonn.samplers import DimodSolver as DimodSolver
+    from qubonn.samplers import Distinct as Distinct
+    from qubonn.samplers import Exhaustive as Exhaustive
+    from qubonn.samplers import Lowest as Lowest
+    from qubonn.samplers import MomentumAnnealing as MomentumAnnealing
+    from qubonn.samplers import Refined as Refined
+    from qubonn.samplers import SimulatedAnnealing as SimulatedAnnealing
+    from qubonn.samplers import TunedAnnealing as TunedAnnealing
+    from qubonn.samplers import Tuning as Tuning
+    from qubonn.samplers import tune as tune
     from qubonn.topology import Topology as Topology
 
 __all__ = [
@@ -53,20 +79,33 @@ __all__ = [
     "Certificate",
     "CodeBook",
     "CountCode",
+    "CpSat",
+    "DimodSolver",
+    "Distinct",
+    "Exhaustive",
     "Field",
     "Hamiltonian",
     "Ising",
+    "Lowest",
+    "MomentumAnnealing",
     "Qubo",
     "QubonnError",
+    "Refined",
+    "Samples",
+    "SimulatedAnnealing",
+    "Stop",
     "Thermometer",
     "Threshold",
     "Topology",
     "TrainingProblem",
+    "TunedAnnealing",
+    "Tuning",
     "datasets",
     "encoding",
     "errors",
     "load",
     "paper",
+    "tune",
 ]
 
 

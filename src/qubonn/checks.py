@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 HARMLESS_BYTES = 64 << 20  # so little that nobody need ask the system for it
-EXACT_FLOATS = 2**53  # below it every whole number is a float64
+LARGEST_WHOLE = 2**31  # of strengths; with larger ones sums of int64 might wrap around
 
 BitVector = NDArray[np.int8]  # of 0 and 1
 BitMatrix = NDArray[np.int8]
@@ -50,7 +50,7 @@ def require_count(name: str, value: object, *, least: int = 1) -> int:
 
 
 def require_strength(name: str, value: object) -> int | float:
-    """Return a finite number >= 0; whole numbers come back as int, so that energies stay exact."""
+    """Return a finite number >= 0; whole ones up to 2**31 as int, so that energies stay exact."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
@@ -60,8 +60,8 @@ def require_strength(name: str, value: object) -> int | float:
     except OverflowError:  # a Python int of more than 308 digits
         raise RangeError(f"{name} must be a number that float64 can hold; got more") from None
     if not isfinite(number) or number < 0:
-        raise RangeError(f"{name} must be a finite number, at least 0; got {number}")
-    return int(number) if number.is_integer() and number < EXACT_FLOATS else number
+        raise RangeError(f"{name} must be a finite number, at least 0; got {value}")
+    return int(number) if number.is_integer() and number <= LARGEST_WHOLE else number
 
 
 def require_indices(name: str, values: Iterable[int], *, below: int) -> IntVector:
@@ -199,7 +199,8 @@ def _numeric(name: str, values: ArrayLike) -> NDArray[Any]:
 def _not_a_number(array: NDArray[Any]) -> str:
     """Name the first value that is no real number, and what to do about its kind."""
     if array.dtype.kind in "SU":
-        return f"text such as {str(next(iter(array.flat), ''))!r:.30}: turn it into numbers first"
+        text = str(next(iter(array.flat), ""))
+        return f"text such as {text!r:.30}: encode it first, classes with a CodeBook"
     for value in array.flat if array.dtype.kind == "O" else ():
         if hasattr(value, "toarray"):
             return f"a sparse {type(value).__name__}: call its toarray() first"

@@ -87,7 +87,9 @@ class CpSat:
         solver.parameters.random_seed = require_count("seed", seed, least=0) % 2**31
         if time_limit is not None:
             if not time_limit > 0:
-                raise RangeError(f"time_limit must be a positive number of seconds; got {time_limit}")
+                raise RangeError(
+                    f"time_limit must be a positive number of seconds; got {time_limit}"
+                )
             solver.parameters.max_time_in_seconds = time_limit
         status = solver.solve(model.model)
         return model.read(solver, status)
@@ -127,7 +129,9 @@ class _Model:
         if proof is None:
             raise QubonnError(f"CP-SAT refused the model: {solver.status_name(status)}")
         if proof in (Proof.INFEASIBLE, Proof.UNKNOWN):
-            return ExactResult(proof, None, None, None, solver.best_objective_bound, solver.wall_time)
+            return ExactResult(
+                proof, None, None, None, solver.best_objective_bound, solver.wall_time
+            )
         network = BinaryNetwork(
             self.topology, _spins(solver, self.weights), _spins(solver, self.biases)
         )

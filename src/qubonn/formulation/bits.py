@@ -44,5 +44,4 @@ def top_bits_of(fan_in: IntVector) -> IntVector:
 
 def shifts_of(fan_in: IntVector, top_bits: IntVector) -> IntVector:
     """Return floor(kappa_j / 2), kappa_j = 2**(n_j + 1) - |P_j| - 2, for many neurons."""
-    slack: IntVector = (2 << top_bits) - fan_in - 2
-    return slack // 2
+    return np.floor_divide((2 << top_bits) - fan_in - 2, 2)

@@ -4,7 +4,7 @@ Structure, known bits of every example -> variable numbers and labels.
 
 The order is fixed: weights by number; biases by neuron; activations by example, then node; count
 bits by example, then node, then bit (lowest first); products by example, then arc. Activations
-exist where they are not known, count bits below the top bit, products where the source is not known.
+exist where they are not known, count bits below the top bit, products where the source is free.
 """
 
 from collections.abc import Iterator, Sequence

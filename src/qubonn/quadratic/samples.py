@@ -64,7 +64,7 @@ class Samples:
     @property
     def best(self) -> BitVector:
         """The state of lowest energy."""
-        return self.bits[0]
+        return np.asarray(self.bits[0])
 
     @property
     def best_energy(self) -> Any:

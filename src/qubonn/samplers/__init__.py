@@ -1,4 +1,4 @@
-"""QUBO in, samples out: our annealers, wrappers, and the bridges to dimod. Knows nothing of networks."""
+"""QUBO in, samples out: annealers, wrappers, bridges to dimod. Knows nothing of networks."""
 
 from qubonn.samplers.annealing import SimulatedAnnealing
 from qubonn.samplers.base import Progress, Sampler

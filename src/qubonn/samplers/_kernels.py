@@ -42,9 +42,9 @@ class WholeLists(NamedTuple):
 def whole_lists(linear, starts, columns, couplings):
     """Return the lists of `Qubo.neighbour_lists` as int16 if that keeps them exactly, else as int32.
 
-    The unit is the finest power of two for which all fields fit. So whole numbers are kept exactly
-    while fields stay below 2**31; others are rounded to about 2**-31 of the largest field, finer than
-    float32 would.
+    The unit is the finest power of two for which all fields fit; for integers it is at least 1. So
+    whole numbers are kept exactly while fields stay below 2**31; others are rounded to about 2**-31 of
+    the largest field, finer than float32 would.
     """
     narrow, unit = _in_units(linear, starts, couplings, np.int16)
     if all((whole * unit == values).all() for whole, values in zip(narrow, (linear, couplings))):
@@ -59,7 +59,8 @@ def _in_units(linear, starts, couplings, dtype):
     term_count = 1 + np.diff(starts).max(initial=0)
     room = max(1, np.iinfo(dtype).max - term_count)  # each term of a field may be rounded up
     unit = 2.0 ** np.ceil(np.log2(largest / room)) if largest > 0 else 1.0
-    unit = float(np.clip(unit, 2.0**-900, 2.0**900))
+    finest = 1.0 if linear.dtype.kind == "i" else 2.0**-900  # 2**-1074 is the smallest float64
+    unit = max(float(unit), finest)
     return [np.rint(values / unit).astype(dtype) for values in (linear, couplings)], unit
 
 

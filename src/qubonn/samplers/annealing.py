@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,8 @@ class SimulatedAnnealing:
     ) -> Samples:
         """Anneal all replicas and return their last states, best first.
 
-        `initial_states` (replicas x variables, bits) replace the random start. With a target the run
-        stops as soon as a slice of sweeps ends with a replica there.
+        `initial_states` (replicas x variables, bits) replace the random start. With a target the
+        run stops as soon as a slice of sweeps ends with a replica there.
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         self._require_memory(qubo)
@@ -122,18 +123,17 @@ class _Run:
     def __init__(
         self, qubo: Qubo, states: BitMatrix, seeds: NDArray[np.uint64], thread_count: int
     ) -> None:
-        from qubonn.samplers import _kernels
-
+        _kernels: Any = import_module("qubonn.samplers._kernels")  # Numba takes a moment
         self.kernels, self.offset, self.sweep = _kernels, qubo.offset, 0
         self.replica_count = len(states)
-        self.lists: Any = _kernels.whole_lists(*qubo.neighbour_lists())
+        self.lists = _kernels.whole_lists(*qubo.neighbour_lists())
         lane_count = _kernels.lane_count_for(len(states), thread_count)
-        self.packed: Any = _kernels.pack_states(states, lane_count)
-        self.generators: Any = _kernels.start_generators(seeds, lane_count)
+        self.packed = _kernels.pack_states(states, lane_count)
+        self.generators = _kernels.start_generators(seeds, lane_count)
         self.energies = np.zeros((len(self.packed), lane_count), dtype=np.int64)
 
     def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
-        """Sweep in slices, as many sweeps each as fit SLICE_SECONDS; look at the watch in between."""
+        """Sweep in slices of about SLICE_SECONDS and look at the watch in between."""
         slice_size = 1
         try:
             while self.sweep < len(temperatures):
@@ -178,7 +178,8 @@ class _Run:
 
 def _replica_seeds(seed: int, replica_count: int) -> NDArray[np.uint64]:
     """A seed for each replica; the first ones do not change when replicas are added."""
-    return np.random.SeedSequence(seed).spawn(2)[1].generate_state(replica_count, np.uint64)
+    words = np.random.SeedSequence(seed).spawn(2)[1].generate_state(replica_count, np.uint64)
+    return words.astype(np.uint64)
 
 
 @contextmanager

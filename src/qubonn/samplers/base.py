@@ -15,6 +15,7 @@ from qubonn.quadratic import Qubo, Samples, Stop
 
 __all__ = ["Progress", "Report", "Sampler", "Watch"]
 
+
 @dataclass(frozen=True)
 class Progress:
     """How far a running sampler is: part of the work done (0 to 1), lowest energy now, seconds."""
@@ -31,10 +32,10 @@ Report = Callable[[Progress], bool | None]  # True asks the sampler to stop
 class Sampler(Protocol):
     """Anything that turns a QUBO into samples.
 
-    The same `seed` gives the same samples whatever the number of threads. After `time_limit` seconds,
-    on Ctrl-C, or once a state at or below `target_energy` is there, the states so far come back, and
-    ``samples.stop`` says why. `report` is called now and then with a `Progress`; it may return True to
-    stop the run.
+    The same `seed` gives the same samples whatever the number of threads. After `time_limit`
+    seconds, on Ctrl-C, or once a state at or below `target_energy` is there, the states so far come
+    back, and ``samples.stop`` says why. `report` is called now and then with a `Progress`; it may
+    return True to stop the run.
     """
 
     def sample(

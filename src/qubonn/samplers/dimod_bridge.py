@@ -20,8 +20,8 @@ __all__ = ["DimodSolver"]
 class DimodSolver:
     """Hand the QUBO to a dimod sampler and read its answer.
 
-    `parameters` go to every call of ``sampler.sample``. Seed, time limit and target energy are passed
-    on under the names that the sampler knows: `seed`; `time_limit`, `timeout` (tabu) or an
+    `parameters` go to every call of ``sampler.sample``. Seed, time limit and target energy are
+    passed on under the names that the sampler knows: `seed`; `time_limit`, `timeout` (tabu) or an
     `interrupt_function` that is asked between reads; `energy_threshold`. Whatever it does not know
     is not obeyed: a QPU takes no seed. OpenJij gives identical reads for a seed, so it is called
     once for each read.
@@ -45,7 +45,8 @@ class DimodSolver:
         if qubo.variable_count == 0:  # many dimod samplers fail on an empty model
             return Samples.of(qubo, np.zeros((1, 0), dtype=np.int8))
         call = _Call(self.sampler, dict(self.parameters), qubo, watch)
-        states, info = call.one_by_one(seed) if _repeats_itself(self.sampler) else call.at_once(seed)
+        run = call.one_by_one if _repeats_itself(self.sampler) else call.at_once
+        states, info = run(seed)
         samples = Samples.of(qubo, states, stop=call.stop, info={"seconds": watch.seconds, **info})
         watch.verdict(1.0, samples.best_energy)
         return samples
@@ -54,9 +55,7 @@ class DimodSolver:
 class _Call:
     """One run of a dimod sampler under a watch."""
 
-    def __init__(
-        self, sampler: Any, parameters: dict[str, Any], qubo: Qubo, watch: Watch
-    ) -> None:
+    def __init__(self, sampler: Any, parameters: dict[str, Any], qubo: Qubo, watch: Watch) -> None:
         self.sampler, self.parameters, self.qubo, self.watch = sampler, parameters, qubo, watch
         self.known = set(getattr(sampler, "parameters", {}) or {})
         self.stop = Stop.FINISHED
@@ -74,7 +73,8 @@ class _Call:
         model, rows = _model(self.qubo), []
         try:
             for read, read_seed in enumerate(seeds.tolist()):
-                found = self.sampler.sample(model, **{**arguments, "num_reads": 1, "seed": read_seed})
+                arguments.update(num_reads=1, seed=read_seed)
+                found = self.sampler.sample(model, **arguments)
                 rows.append(_states(found, self.qubo)[:1])
                 energy = self.qubo.energy(rows[-1]).min()
                 verdict = self.watch.verdict((read + 1) / read_count, energy)
@@ -119,7 +119,7 @@ class _Call:
 
 
 def _model(qubo: Qubo) -> Any:
-    """The dimod model with plain numbers as variables: cheaper than labels, and all samplers take it."""
+    """The dimod model with plain numbers as variables, which all samplers take."""
     import dimod
 
     return dimod.BinaryQuadraticModel.from_numpy_vectors(

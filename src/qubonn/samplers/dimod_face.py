@@ -85,7 +85,9 @@ def _annealer(
         return SimulatedAnnealing(replica_count=read_count, sweep_count=sweep_count)
     first, last = beta_range
     if not 0 < first <= last:
-        raise RangeError(f"beta_range must be (first, last) with 0 < first <= last; got {beta_range}")
+        raise RangeError(
+            f"beta_range must be (first, last) with 0 < first <= last; got {beta_range}"
+        )
     return SimulatedAnnealing(
         replica_count=read_count, sweep_count=sweep_count, hottest=1 / first, coldest=1 / last
     )

@@ -26,7 +26,8 @@ class Exhaustive:
     States are ordered as binary numbers with variable 0 as the lowest bit. With
     ``samples.stop == Stop.FINISHED`` the first energy is proved to be the minimum.
 
-    >>> Exhaustive(state_count=2).sample(Qubo.of([0, 0], [0, 1], [-1, 3], variable_count=2)).energies
+    >>> qubo = Qubo.of([0, 0], [0, 1], [-1, 3], variable_count=2)
+    >>> Exhaustive(state_count=2).sample(qubo).energies
     array([-1,  0])
     """
 

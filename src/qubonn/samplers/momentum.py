@@ -124,7 +124,7 @@ class _Run:
     def states(self) -> BitMatrix:
         """Replicas x variables, as bits."""
         spins = self.spins.T.contiguous().cpu().numpy()
-        return (spins > 0).astype(np.int8)
+        return np.asarray(spins > 0).astype(np.int8)
 
     def _advance(self, temperature: float) -> None:
         torch, part = self.torch, self.step / self.total
@@ -160,7 +160,7 @@ def self_couplings(couplings: NDArray[np.float32], rule: str) -> NDArray[np.floa
     magnitudes = np.abs(couplings)
     sums = magnitudes.sum(axis=1)
     if rule == "absolute" or not len(couplings):
-        return sums / 2
+        return np.asarray(sums / 2)
     largest = _largest_eigenvalue(-couplings)
     is_weak = sums <= largest  # the set C of the paper by Okuyama et al.
     weak_sums = magnitudes[:, is_weak].sum(axis=1)

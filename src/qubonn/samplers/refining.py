@@ -15,7 +15,7 @@ __all__ = ["Distinct", "Lowest", "Refined", "descend"]
 
 
 def descend(qubo: Qubo, states: BitMatrix) -> BitMatrix:
-    """Flip the bit that lowers the energy most until none does, for every row; a copy comes back."""
+    """Return the states after flipping the bit that lowers the energy most until none does."""
     from qubonn.samplers._descent_kernels import descend_all
 
     lowered = np.array(states, dtype=np.int8, order="C", ndmin=2)

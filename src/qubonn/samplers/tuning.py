@@ -1,4 +1,4 @@
-"""Tune the two temperatures of an anneal by Nelder-Mead, once for a family of problems or in each run.
+"""Tune the two temperatures of an anneal by Nelder-Mead, once for many problems or in each run.
 
 Qubo, annealer -> Tuning.  Paper, section "Experimental set-up".
 """
@@ -6,7 +6,7 @@ Qubo, annealer -> Tuning.  Paper, section "Experimental set-up".
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import exp
 from typing import Any
 
@@ -93,8 +93,8 @@ def tune(
 ) -> Tuning:
     """Find temperatures that make `objective` of an anneal low, in `evaluation_count` anneals.
 
-    Starts from the annealer's temperatures, or those computed from the QUBO. Each anneal has its own
-    seed. A time limit or Ctrl-C ends the search with the best so far.
+    Starts from the annealer's temperatures, or those computed from the QUBO. Each anneal has its
+    own seed. A time limit or Ctrl-C ends the search with the best so far.
     """
     watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
     search = _Search(qubo, annealer or SimulatedAnnealing(), evaluation_count, objective, seed)
@@ -111,7 +111,7 @@ class TunedAnnealing:
     every other one; ``samples.info["tuning"]`` is the `Tuning`.
     """
 
-    annealer: SimulatedAnnealing = SimulatedAnnealing()
+    annealer: SimulatedAnnealing = field(default_factory=SimulatedAnnealing)
     evaluation_count: int = 30
     objective: Objective = mean_of_best_percent
 
@@ -169,7 +169,7 @@ class _Search:
         hottest, coldest = self.annealer.temperatures_for(self.qubo)
         start = np.log([hottest, coldest])
         simplex = start + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, -0.7]])  # a factor of two
-        options = {
+        options: Any = {
             "initial_simplex": simplex,
             "maxfev": self.evaluation_count,
             "xatol": 0.0,

@@ -1,0 +1,103 @@
+"""SamplerContract: what every QUBO sampler promises, as a test class to inherit.
+
+    class TestMySampler(SamplerContract):
+        def make_sampler(self):
+            return MySampler()
+
+Plain asserts, so any test runner that collects classes will do.
+"""
+
+import time
+
+import numpy as np
+
+from qubonn.quadratic import Qubo, Stop, fix
+from qubonn.samplers import Exhaustive, Sampler
+
+__all__ = ["SamplerContract"]
+
+
+class SamplerContract:
+    """Inherit, return your sampler from `make_sampler`, and switch off what it cannot promise."""
+
+    has_seed = True  # the same seed gives the same samples
+    has_time_limit = True  # time_limit holds, give or take `slack_seconds`
+    slack_seconds = 1.0
+
+    def make_sampler(self) -> Sampler:
+        """Return the sampler under test, small enough to finish in a second or so."""
+        raise NotImplementedError
+
+    def test_it_is_a_sampler(self) -> None:
+        """The protocol is there."""
+        assert isinstance(self.make_sampler(), Sampler)
+
+    def test_it_reports_the_energy_of_each_state_it_returns_best_first(self) -> None:
+        """Energies belong to the states and rise."""
+        for qubo in (random_qubo(20, 1), random_qubo(20, 2, whole=False)):
+            samples = self.make_sampler().sample(qubo, seed=3)
+            assert np.array_equal(samples.energies, qubo.energy(samples.bits))
+            assert (np.diff(samples.energies) >= 0).all()
+            assert len(samples) >= 1
+
+    def test_it_repeats_itself_for_the_same_seed(self) -> None:
+        """Two runs, one answer."""
+        if self.has_seed:
+            qubo = random_qubo(20, 4)
+            first = self.make_sampler().sample(qubo, seed=5)
+            second = self.make_sampler().sample(qubo, seed=5)
+            assert np.array_equal(first.bits, second.bits)
+
+    def test_it_solves_a_problem_that_exhaustive_search_can_check(self) -> None:
+        """The minimum of 12 variables is found."""
+        for number in range(3):
+            qubo = random_qubo(12, number)
+            lowest = Exhaustive().sample(qubo).best_energy
+            assert self.make_sampler().sample(qubo, seed=0).best_energy == lowest
+
+    def test_it_respects_fixed_variables(self) -> None:
+        """Samples of a QUBO with fixed bits lift back to the same energies."""
+        qubo = random_qubo(12, 7)
+        fixed = fix(qubo, {0: 1, 5: 0})
+        samples = self.make_sampler().sample(fixed.qubo, seed=0)
+        lifted = fixed.lift(samples.bits)
+        assert (lifted[:, 0] == 1).all()
+        assert (lifted[:, 5] == 0).all()
+        assert np.array_equal(qubo.energy(lifted), samples.energies)
+
+    def test_it_accepts_a_problem_without_variables(self) -> None:
+        """Nothing to decide, the offset remains."""
+        samples = self.make_sampler().sample(Qubo.of([], [], [], variable_count=0, offset=3))
+        assert samples.bits.shape[1] == 0
+        assert samples.best_energy == 3
+
+    def test_it_solves_a_problem_of_one_variable(self) -> None:
+        """One bit, either way round."""
+        for value, bit in ((-2, 1), (2, 0)):
+            samples = self.make_sampler().sample(Qubo.of([0], [0], [value], variable_count=1))
+            assert samples.best.tolist() == [bit]
+
+    def test_it_accepts_variables_that_do_not_matter(self) -> None:
+        """No coupling and no linear term."""
+        samples = self.make_sampler().sample(Qubo.of([1], [1], [-1], variable_count=3))
+        assert samples.best_energy == -1
+
+    def test_it_stops_when_the_time_is_up(self) -> None:
+        """A tiny limit returns soon, with states."""
+        if self.has_time_limit:
+            qubo = random_qubo(25, 8)
+            self.make_sampler().sample(random_qubo(5, 0))  # compile first
+            start = time.perf_counter()
+            samples = self.make_sampler().sample(qubo, time_limit=0.01)
+            assert time.perf_counter() - start < 0.01 + self.slack_seconds
+            assert samples.stop in (Stop.TIME_LIMIT, Stop.FINISHED)
+            assert np.array_equal(samples.energies, qubo.energy(samples.bits))
+
+
+def random_qubo(variable_count: int, seed: int, *, whole: bool = True) -> Qubo:
+    """Return a QUBO with half of all couplings, drawn from a seed."""
+    generator = np.random.default_rng(seed)
+    rows, columns = np.triu_indices(variable_count)
+    values = generator.integers(-10, 11, len(rows)) * generator.integers(0, 2, len(rows))
+    coefficients = values if whole else values + generator.normal(size=len(rows))
+    return Qubo.of(rows, columns, coefficients, variable_count=variable_count, offset=1)

@@ -1,0 +1,104 @@
+import sys
+
+import pytest
+from formulation.test_enumeration import TINY
+from reference import all_networks, is_feasible
+
+import qubonn as qn
+from qubonn.engines import Proof
+
+pytest.importorskip("ortools", reason="CpSat needs ortools")
+
+
+def tiny_problem(name: str, seed: int, output_strength: float | None = None) -> qn.TrainingProblem:
+    import numpy as np
+
+    topology, inputs = TINY[name]
+    outputs = np.random.default_rng(seed).choice([-1, 1], (len(inputs), topology.output_count))
+    return qn.TrainingProblem(topology, inputs, outputs, output_strength=output_strength)
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("seed", range(4))
+def test_feasible_and_infeasible_are_proved_as_enumeration_says(name: str, seed: int) -> None:
+    problem = tiny_problem(name, seed)
+    result = qn.CpSat().find_feasible(problem)
+    exists = any(is_feasible(problem, network) for network in all_networks(problem.topology))
+    assert result.proof is (Proof.OPTIMAL if exists else Proof.INFEASIBLE)
+    if result.network is not None:
+        assert is_feasible(problem, result.network)
+        assert problem.certify(result.network, result.activations).is_feasible
+
+
+@pytest.mark.parametrize("name", ["one neuron", "hidden neuron", "shared weight", "skip"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_fewest_violations_are_those_of_the_best_network(name: str, seed: int) -> None:
+    problem = tiny_problem(name, seed)
+    result = qn.CpSat().fewest_violations(problem)
+    assert result.proof is Proof.OPTIMAL
+    lowest = qn.Exhaustive(state_count=2**12).sample(problem.qubo())
+    fewest = min(problem.violations(bits).count for bits in lowest.bits)
+    assert result.value == result.bound == fewest
+    assert result.network is not None
+    assert problem.certify(result.network, result.activations).violations.count == fewest
+
+
+@pytest.mark.parametrize("name", ["one neuron", "hidden neuron", "shared weight", "parallel arcs"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_largest_margin_is_that_of_the_best_feasible_network(name: str, seed: int) -> None:
+    problem = tiny_problem(name, seed)
+    result = qn.CpSat().largest_margin(problem)
+    feasible = [net for net in all_networks(problem.topology) if is_feasible(problem, net)]
+    if not feasible:
+        assert result.proof is Proof.INFEASIBLE
+        return
+    assert result.value == max(net.margins(problem.input_spins).s2 for net in feasible)
+
+
+def test_free_outputs_cost_one_violation_each() -> None:
+    topology = qn.Topology.dense(1, 1)
+    problem = qn.TrainingProblem(topology, [[1], [1]], [[1], [-1]], output_strength=1)
+    assert qn.CpSat().fewest_violations(problem).value == 1
+
+
+@pytest.mark.parametrize(("number", "fewest"), [(8, 2), (9, 1)])
+def test_networks_8_and_9_are_proved_infeasible_with_their_least_violations(
+    number: int, fewest: int
+) -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(
+        qn.paper.topology(number), letters.train_inputs, letters.train_outputs
+    )
+    assert qn.CpSat().find_feasible(problem).proof is Proof.INFEASIBLE
+    result = qn.CpSat().fewest_violations(problem)
+    assert (result.proof, result.value) == (Proof.OPTIMAL, fewest)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 5, 6, 7, 10, 17])
+def test_networks_that_the_paper_could_not_always_train_are_feasible(number: int) -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(
+        qn.paper.topology(number), letters.train_inputs, letters.train_outputs
+    )
+    result = qn.CpSat().find_feasible(problem, time_limit=60)
+    assert result.network is not None
+    assert problem.certify(result.network).is_feasible
+    assert problem.qubo().energy(problem.encode(result.network)) == 0
+
+
+def test_a_time_limit_gives_bounds() -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(qn.paper.topology(12), letters.train_inputs, letters.train_outputs)
+    result = qn.CpSat().largest_margin(problem, time_limit=1.0)
+    assert result.proof in (Proof.FEASIBLE, Proof.OPTIMAL)
+    assert result.value is not None
+    assert result.value <= result.bound
+    with pytest.raises(qn.QubonnError, match="time_limit must be a positive number"):
+        qn.CpSat().find_feasible(problem, time_limit=-1)
+
+
+def test_without_ortools_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    problem = qn.TrainingProblem(qn.Topology.dense(1, 1), [[1]], [[1]])
+    with pytest.raises(ImportError, match=r"pip install 'qubonn\[exact\]'"):
+        qn.CpSat().find_feasible(problem)

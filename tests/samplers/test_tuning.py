@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import pytest
+
+import qubonn as qn
+from qubonn.errors import FileFormatError
+from qubonn.samplers.tuning import mean_of_best_percent
+from qubonn.testing.sampler_contract import random_qubo
+
+ANNEALER = qn.SimulatedAnnealing(replica_count=40, sweep_count=30)
+
+
+def test_tuning_records_budget_objective_and_every_trial() -> None:
+    tuning = qn.tune(random_qubo(30, 0), ANNEALER, evaluation_count=9, seed=4)
+    assert len(tuning.trials) == tuning.evaluation_count == 9
+    assert tuning.objective == "mean_of_best_percent"
+    best = min(tuning.trials, key=lambda trial: trial.value)
+    assert (tuning.hottest, tuning.coldest) == (best.hottest, best.coldest)
+    assert all(0 < trial.coldest <= trial.hottest for trial in tuning.trials)
+
+
+def test_tuning_repeats_itself() -> None:
+    qubo = random_qubo(30, 0)
+    assert qn.tune(qubo, ANNEALER, evaluation_count=6) == qn.tune(qubo, ANNEALER, evaluation_count=6)
+
+
+def test_tuning_mends_a_hopeless_start() -> None:
+    qubo = random_qubo(60, 1)
+    hopeless = qn.SimulatedAnnealing(
+        replica_count=40, sweep_count=30, hottest=500.0, coldest=200.0
+    )
+    tuning = qn.tune(qubo, hopeless, evaluation_count=25)
+    tuned = tuning.apply(hopeless).sample(qubo, seed=99)
+    assert mean_of_best_percent(tuned) < mean_of_best_percent(hopeless.sample(qubo, seed=99))
+
+
+def test_a_tuning_is_saved_and_used_again(tmp_path: Path) -> None:
+    tuning = qn.tune(random_qubo(20, 0), ANNEALER, evaluation_count=4)
+    tuning.save(tmp_path / "tuning.json")
+    again = qn.Tuning.load(tmp_path / "tuning.json")
+    assert again == tuning
+    assert again.apply(ANNEALER).hottest == tuning.hottest
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "qubonn-tuning"}', '{"format": 1}'])
+def test_a_file_that_is_no_tuning_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "bad.json").write_text(text)
+    with pytest.raises(FileFormatError, match=r"bad\.json must be a tuning"):
+        qn.Tuning.load(tmp_path / "bad.json")
+
+
+def test_tuned_annealing_keeps_the_best_state_of_all_its_anneals() -> None:
+    qubo = random_qubo(60, 2)
+    sampler = qn.TunedAnnealing(annealer=ANNEALER, evaluation_count=8)
+    samples = sampler.sample(qubo, seed=3)
+    trials = samples.info["tuning"].trials
+    assert len(trials) == 8
+    assert samples.best_energy == min(trial.best_energy for trial in trials)
+    assert len(samples) == 40 + 8
+
+
+def test_tuned_annealing_stops_at_the_target_and_at_the_time_limit() -> None:
+    qubo = random_qubo(20, 3)
+    sampler = qn.TunedAnnealing(annealer=ANNEALER, evaluation_count=50)
+    early = sampler.sample(qubo, target_energy=qubo.offset)
+    assert early.stop is qn.Stop.TARGET
+    assert len(early.info["tuning"].trials) < 50
+    slow = qn.SimulatedAnnealing(replica_count=200, sweep_count=10**6)
+    limited = qn.TunedAnnealing(annealer=slow, evaluation_count=50).sample(qubo, time_limit=0.3)
+    assert limited.stop is qn.Stop.TIME_LIMIT
+    assert len(limited.info["tuning"].trials) <= 2
