@@ -3,9 +3,9 @@
     python benchmarks/build_qubo.py [--figure growth.png]
 
 Table 1: the paper's 18 networks on the letters, best of several: ``problem.qubo()`` of a new
-problem on a topology that was built before; dimod building the same model from ready-made dictionaries;
-dimod's expression algebra building it symbolically. Table 2: larger and larger problems, each in a
-process of its own, with its peak memory.
+problem on a topology that was built before; dimod building the same model from ready-made
+dictionaries; dimod's expression algebra building it symbolically. Table 2: larger and larger
+problems, each in a process of its own, with its peak memory.
 """
 
 import argparse

@@ -106,10 +106,15 @@ def require_real_matrix(name: str, values: ArrayLike, *, columns: int, of: str) 
     return _finite(name, array, "fill in or remove such rows first")
 
 
-def require_real_vector(name: str, values: ArrayLike, *, count: int, of: str) -> NDArray[Any]:
-    """Return `count` finite numbers; `of` says what there is one of for each."""
+def require_real_vector(
+    name: str, values: ArrayLike, *, count: int | None = None, of: str = ""
+) -> NDArray[Any]:
+    """Return finite numbers, `count` of them if given; `of` says what there is one of for each."""
     array = _numeric(name, values)
-    if array.shape != (count,):
+    if count is None:
+        if array.ndim != 1:
+            raise ShapeError(f"{name} must be a vector of numbers; got shape {array.shape}")
+    elif array.shape != (count,):
         hint = "; give the rows one by one" if array.ndim == 2 and array.shape[1] == count else ""
         raise ShapeError(
             f"{name} must have {count} values, one per {of}; got shape {array.shape}{hint}"

@@ -1,11 +1,11 @@
 import sys
 
 import pytest
-from formulation.test_enumeration import TINY
-from reference import all_networks, is_feasible
 
 import qubonn as qn
+from formulation.test_enumeration import TINY
 from qubonn.engines import Proof
+from reference import all_networks, is_feasible
 
 pytest.importorskip("ortools", reason="CpSat needs ortools")
 

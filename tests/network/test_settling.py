@@ -147,10 +147,27 @@ def test_the_closest_state_is_the_first_consistent_one_or_keeps_at_least_the_inp
         assert settled.closest.tolist() == settled.states[0].tolist()
 
 
-def test_the_closest_state_has_few_inconsistent_neurons_where_none_is_consistent() -> None:
-    network = qn.BinaryNetwork(PAIR, [1, -1], [1, 1])
-    closest = dict(enumerate(network.settle([]).closest.tolist()))
-    assert sum(closest[node] != f(slow_sum(network, closest, node)) for node in (0, 1)) == 1
+@pytest.mark.parametrize("seed", range(10))
+def test_the_closest_state_has_the_fewest_inconsistent_neurons_that_were_met(seed: int) -> None:
+    # node 0 denies itself, so one is always wrong; after one sweep others often are too
+    arcs = [(0, 0), *((node, node + 1) for node in range(7)), (7, 1)]
+    topology = qn.Topology.from_arcs(arcs, inputs=0, outputs=1)
+    network = qn.BinaryNetwork(topology, [-1] + [1] * 8, [1] + [-1, 1] * 3 + [1])
+    settled = network.settle([], seed=seed, sweep_count=1, start_count=64)
+    closest = dict(enumerate(settled.closest.tolist()))
+    assert settled.outcome == Settling.NONE
+    assert sum(closest[node] != f(slow_sum(network, closest, node)) for node in range(8)) == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_at_a_time_neurons_with_symmetric_weights_always_come_to_rest(seed: int) -> None:
+    # six neighbours and a bias make an odd sum, so that each change lowers Hopfield's energy
+    memory = memory_of(7, np.random.default_rng(seed).choice(np.array([-1, 1]), (3, 7)))
+    biases = random_spins(7, seed)
+    network = qn.BinaryNetwork(memory.topology, memory.weight_spins, biases)
+    settled = network.settle([], seed=seed, start_count=1, exact_limit=0)
+    assert settled.outcome == Settling.FOUND
+    assert settled.states[0].tolist() in list(consistent_states(network, []))
 
 
 @pytest.mark.parametrize("number", range(3))

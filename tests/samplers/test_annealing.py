@@ -54,7 +54,8 @@ def test_the_first_replicas_do_not_change_when_replicas_are_added() -> None:
 def test_other_seeds_give_other_samples() -> None:
     annealer = qn.SimulatedAnnealing(replica_count=10, sweep_count=5)
     qubo = random_qubo(40, 1)
-    assert not np.array_equal(annealer.sample(qubo, seed=0).bits, annealer.sample(qubo, seed=1).bits)
+    zero, one = (annealer.sample(qubo, seed=seed) for seed in (0, 1))
+    assert not np.array_equal(zero.bits, one.bits)
 
 
 def test_a_frozen_anneal_stays_at_its_initial_states_if_they_are_minima() -> None:
@@ -125,7 +126,8 @@ def test_ctrl_c_returns_the_best_so_far() -> None:
         from qubonn.testing.sampler_contract import random_qubo
         annealer = qn.SimulatedAnnealing(replica_count=100, sweep_count=10**8)
         qn.SimulatedAnnealing(replica_count=100, sweep_count=1).sample(random_qubo(60, 0))
-        samples = annealer.sample(random_qubo(60, 0), report=lambda progress: print("on", flush=True))
+        say = lambda progress: print("on", flush=True)
+        samples = annealer.sample(random_qubo(60, 0), report=say)
         print(samples.stop.name, len(samples))
     """)
     with subprocess.Popen(

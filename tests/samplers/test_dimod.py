@@ -11,7 +11,7 @@ from qubonn.samplers.dimod_face import AnnealingSampler
 from qubonn.testing.sampler_contract import random_qubo
 
 
-@dimod.testing.load_sampler_bqm_tests(AnnealingSampler)  # type: ignore[untyped-decorator]
+@dimod.testing.load_sampler_bqm_tests(AnnealingSampler)
 class TestAnnealingSampler(unittest.TestCase):
     """dimod's own tests of a sampler, and its checks of the interface."""
 

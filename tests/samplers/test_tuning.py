@@ -21,14 +21,13 @@ def test_tuning_records_budget_objective_and_every_trial() -> None:
 
 def test_tuning_repeats_itself() -> None:
     qubo = random_qubo(30, 0)
-    assert qn.tune(qubo, ANNEALER, evaluation_count=6) == qn.tune(qubo, ANNEALER, evaluation_count=6)
+    first, second = (qn.tune(qubo, ANNEALER, evaluation_count=6) for _ in range(2))
+    assert first == second
 
 
 def test_tuning_mends_a_hopeless_start() -> None:
     qubo = random_qubo(60, 1)
-    hopeless = qn.SimulatedAnnealing(
-        replica_count=40, sweep_count=30, hottest=500.0, coldest=200.0
-    )
+    hopeless = qn.SimulatedAnnealing(replica_count=40, sweep_count=30, hottest=500.0, coldest=200.0)
     tuning = qn.tune(qubo, hopeless, evaluation_count=25)
     tuned = tuning.apply(hopeless).sample(qubo, seed=99)
     assert mean_of_best_percent(tuned) < mean_of_best_percent(hopeless.sample(qubo, seed=99))

@@ -97,12 +97,12 @@ def pack(variables: Variables, assignment: Assignment) -> BitVector:
 
 def unpack(variables: Variables, bits: ArrayLike) -> Assignment:
     """Read one bit per variable."""
-    if np.ndim(bits) != 1:
+    state = require_bits("bits", bits, count=variables.count)
+    if state.ndim != 1:
         raise ShapeError(
             f"bits must be one assignment, a vector of {variables.count} values; "
-            f"got shape {np.shape(bits)}: decode the rows of a matrix one by one"
+            f"got shape {state.shape}: decode the rows of a matrix one by one"
         )
-    state = require_bits("bits", bits, count=variables.count)
     weights, biases, activations, counts, products = np.split(state, variables.starts[1:-1])
     examples = variables.example_count
     network = BinaryNetwork(variables.topology, 2 * weights - 1, 2 * biases - 1)

@@ -39,9 +39,9 @@ class CountCode:
 def top_bits_of(fan_in: IntVector) -> IntVector:
     """Return n_j = floor(log2(|P_j| + 1)) for many neurons."""
     # frexp gives the exponent exactly, where log2 may round
-    return np.frexp(fan_in + 1.0)[1].astype(np.int64) - 1
+    return np.asarray(np.frexp(fan_in + 1.0)[1].astype(np.int64) - 1)
 
 
 def shifts_of(fan_in: IntVector, top_bits: IntVector) -> IntVector:
     """Return floor(kappa_j / 2), kappa_j = 2**(n_j + 1) - |P_j| - 2, for many neurons."""
-    return np.floor_divide((2 << top_bits) - fan_in - 2, 2)
+    return np.asarray(((2 << top_bits) - fan_in - 2) // 2)

@@ -20,7 +20,7 @@ from qubonn.checks import (
     require_spin_matrix,
     require_strength,
 )
-from qubonn.errors import QubonnError, RangeError, TopologyError
+from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
 from qubonn.formulation.assignment import Assignment, implied, pack, unpack
 from qubonn.formulation.evaluation import (
     Strengths,
@@ -119,7 +119,12 @@ class TrainingProblem:
             object.__setattr__(self, "output_strength", checked)
         if self.field is None:
             object.__setattr__(self, "field", Field.zero(self.topology))
-        self._field.require_fit(self.topology)
+        if not isinstance(self.field, Field):
+            raise ShapeError(
+                "field must be a Field(weights, biases), one strength per weight and per neuron; "
+                f"got {type(self.field).__name__}"
+            )
+        self.field.require_fit(self.topology)
 
     @property
     def example_count(self) -> int:
@@ -192,8 +197,9 @@ class TrainingProblem:
         Coefficients are int64 while all strengths are whole numbers, float64 otherwise. All terms
         have the same variables in the same order, described in `qubonn.formulation.variables`.
         """
-        bound = coupling_bound(self.variables)
-        require_memory(f"a QUBO of up to {bound:,} couplings", bound * BYTES_PER_TERM)
+        if term in (None, "activation"):  # all other terms are linear in the size of the data
+            bound = coupling_bound(self.variables)
+            require_memory(f"a QUBO of up to {bound:,} couplings", bound * BYTES_PER_TERM)
         return self.hamiltonian(term).to_qubo(self.variables.count, self.variables.labels)
 
     # ---- networks to bits and back ----
@@ -214,6 +220,11 @@ class TrainingProblem:
         self, network: BinaryNetwork, activations: ArrayLike | None = None
     ) -> Assignment:
         """Return what `encode` encodes, as named parts instead of flat bits."""
+        if not isinstance(network, BinaryNetwork):
+            raise TopologyError(
+                f"network must be a BinaryNetwork; got {type(network).__name__}: "
+                "problem.decode(bits) makes one from an assignment"
+            )
         if network.topology != self.topology:
             raise TopologyError(
                 f"the network must have the problem's topology, {self.topology!r}; "
@@ -339,9 +350,15 @@ class TrainingProblem:
             of="node",
             rows=self.example_count,
         )
-        known = self.variables.structure.is_known
-        if (spins[:, known] != 2 * self.variables.known_bits[:, known] - 1).any():
-            raise QubonnError("activations must agree with the inputs and the fixed outputs")
+        known_spins = 2 * self.variables.known_bits - 1
+        differs = (spins != known_spins) & self.variables.structure.is_known
+        if differs.any():
+            example, node = np.argwhere(differs)[0]
+            raise AlphabetError(
+                "activations must agree with the inputs and the fixed outputs; example "
+                f"{example} has {spins[example, node]:+d} at node {node}, where the problem "
+                f"has {known_spins[example, node]:+d}"
+            )
         return spins
 
 

@@ -5,7 +5,6 @@ BinaryNetwork <-> .qubonn: a compressed archive of plain arrays, spins packed ei
 
 import json
 import os
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -94,15 +93,14 @@ def _topology(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> T
     for name in _ARRAYS[:3]:
         if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
             raise FileFormatError(f"{name} must be a vector of whole numbers")
-    node_count = _count(description, "nodes")
     return Topology(
         input_count=_count(description, "inputs"),
         output_count=_count(description, "outputs"),
-        node_count=node_count,
+        node_count=_count(description, "nodes"),
         source_of=arrays["source_of"],
         target_of=arrays["target_of"],
         weight_of=arrays["weight_of"],
-        layer_shapes=_shapes(description.get("layer_shapes"), node_count),
+        layer_shapes=_shapes(description.get("layer_shapes")),
     )
 
 
@@ -113,7 +111,7 @@ def _count(description: dict[str, Any], name: str) -> int:
     return count
 
 
-def _shapes(value: object, node_count: int) -> tuple[tuple[int, ...], ...] | None:
+def _shapes(value: object) -> tuple[tuple[int, ...], ...] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(
@@ -123,8 +121,6 @@ def _shapes(value: object, node_count: int) -> tuple[tuple[int, ...], ...] | Non
         for shape in value
     ):
         raise FileFormatError("layer_shapes must be lists of one or three positive sizes")
-    if sum(map(prod, value)) != node_count:  # in Python's whole numbers, which cannot wrap around
-        raise FileFormatError(f"layer_shapes must add up to {node_count} nodes")
     return tuple(tuple(shape) for shape in value)
 
 

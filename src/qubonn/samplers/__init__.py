@@ -6,7 +6,7 @@ from qubonn.samplers.dimod_bridge import DimodSolver
 from qubonn.samplers.exhaustive import Exhaustive
 from qubonn.samplers.momentum import MomentumAnnealing
 from qubonn.samplers.refining import Distinct, Lowest, Refined
-from qubonn.samplers.schedules import default_temperatures
+from qubonn.samplers.temperatures import default_temperatures
 from qubonn.samplers.tuning import TunedAnnealing, Tuning, tune
 
 __all__ = [

@@ -18,7 +18,8 @@ from qubonn.checks import BitMatrix, require_bits, require_count, require_memory
 from qubonn.errors import ShapeError
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.base import Report, Watch, require_seed
-from qubonn.samplers.schedules import default_temperatures, geometric, require_temperatures
+from qubonn.samplers.schedules import geometric, require_temperatures
+from qubonn.samplers.temperatures import default_temperatures
 
 __all__ = ["SimulatedAnnealing"]
 
@@ -29,8 +30,9 @@ SLICE_SECONDS = 0.05  # between two looks at the clock; a slice has at least one
 class SimulatedAnnealing:
     """Metropolis annealing of many replicas side by side, on the CPU.
 
-    A sweep proposes every variable once, in order. Temperatures are in units of energy; those not
-    given are computed from the QUBO. The result depends on the seed only, not on `thread_count`
+    A sweep proposes every variable once, in a fixed, shuffled order (count bits proposed one after
+    the other do worse). Temperatures are in units of energy; those not given are computed from the
+    QUBO. The result depends on the seed only, not on `thread_count`
     (default: all cores).
 
     >>> qubo = Qubo.of([0, 0, 1], [0, 1, 1], [-1, 2, -2], variable_count=2)
@@ -130,6 +132,7 @@ class _Run:
         lane_count = _kernels.lane_count_for(len(states), thread_count)
         self.packed = _kernels.pack_states(states, lane_count)
         self.generators = _kernels.start_generators(seeds, lane_count)
+        self.order = _kernels.sweep_order(qubo.variable_count)
         self.energies = np.zeros((len(self.packed), lane_count), dtype=np.int64)
 
     def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
@@ -167,6 +170,7 @@ class _Run:
             self.packed,
             self.energies,
             self.generators,
+            self.order,
             lists.linear,
             lists.starts,
             lists.columns,

@@ -19,7 +19,8 @@ from qubonn.errors import MissingExtra, RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.base import Report, Watch, require_seed
 from qubonn.samplers.refining import descend
-from qubonn.samplers.schedules import default_temperatures, geometric, require_temperatures
+from qubonn.samplers.schedules import geometric, require_temperatures
+from qubonn.samplers.temperatures import default_temperatures
 
 __all__ = ["MomentumAnnealing"]
 

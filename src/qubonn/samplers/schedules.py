@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
-from qubonn.quadratic import Qubo
 
 __all__ = ["geometric", "require_temperatures"]
 
@@ -34,8 +33,3 @@ def require_temperatures(hottest: float, coldest: float) -> None:
             "temperatures must be finite with 0 < coldest <= hottest; "
             f"got hottest={hottest}, coldest={coldest}"
         )
-
-
-def default_temperatures(qubo: Qubo) -> tuple[float, float]:
-    """PLACEHOLDER."""
-    return 5.0, 0.116

@@ -26,8 +26,8 @@ Objective = Callable[[Samples], float]
 
 
 def mean_of_best_percent(samples: Samples) -> float:
-    """Mean energy of the best hundredth of the replicas: low only if several replicas get there."""
-    count = max(len(samples) // 100, 1)
+    """Mean energy of the best hundredth of the replicas, at least five: not one lucky replica."""
+    count = max(len(samples) // 100, 5)
     return float(np.mean(samples.energies[:count]))
 
 

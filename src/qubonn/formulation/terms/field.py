@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.errors import AlphabetError, ShapeError
+from qubonn.checks import require_real_vector
+from qubonn.errors import ShapeError
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 from qubonn.topology import Topology
@@ -63,12 +64,6 @@ def _pull(bits: NDArray[np.int64], strengths: NDArray[Any]) -> Hamiltonian:
 
 def _finite_vector(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return int64 where all strengths are whole numbers, so that energies stay exact."""
-    array = np.asarray(values)
-    if array.ndim != 1 or array.dtype.kind not in "iuf":
-        raise ShapeError(
-            f"field {name} must be a vector of numbers; got {array.dtype} {array.shape}"
-        )
-    if not np.isfinite(array).all():
-        raise AlphabetError(f"field {name} must be finite; got NaN or infinity among them")
+    array = require_real_vector(f"field {name}", values)
     is_whole = (array == np.rint(array)).all() and (np.abs(array) < 2**53).all()
     return array.astype(np.int64 if is_whole else np.float64)
