@@ -25,12 +25,12 @@ def test_tuning_repeats_itself() -> None:
     assert first == second
 
 
-def test_tuning_mends_a_hopeless_start() -> None:
+def test_tuning_mends_a_start_that_ends_too_hot() -> None:
     qubo = random_qubo(60, 1)
-    hopeless = qn.SimulatedAnnealing(replica_count=40, sweep_count=30, hottest=500.0, coldest=200.0)
-    tuning = qn.tune(qubo, hopeless, evaluation_count=25)
-    tuned = tuning.apply(hopeless).sample(qubo, seed=99)
-    assert mean_of_best_percent(tuned) < mean_of_best_percent(hopeless.sample(qubo, seed=99))
+    hot = qn.SimulatedAnnealing(replica_count=100, sweep_count=30, hottest=100.0, coldest=30.0)
+    tuned = qn.tune(qubo, hot, evaluation_count=25).apply(hot)
+    before, after = hot.sample(qubo, seed=99), tuned.sample(qubo, seed=99)
+    assert mean_of_best_percent(after) < mean_of_best_percent(before)
 
 
 def test_a_tuning_is_saved_and_used_again(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def default_temperatures(qubo: Qubo) -> tuple[float, float]:
     quantile): such a step up is taken once in a thousand tries, so the end is frozen.
 
     >>> default_temperatures(Qubo.of([0, 1], [0, 1], [-7, 14], variable_count=2))
-    (10.5, 1.05)
+    (10.5, 1.0)
     """
     sizes = np.abs(_changes_at_local_minima(qubo))
     sizes = sizes[sizes > 1e-6 * sizes.max(initial=0.0)]
