@@ -23,6 +23,7 @@ _HOME = {
     "Ising": "qubonn.quadratic",
     "Lowest": "qubonn.samplers",
     "MomentumAnnealing": "qubonn.samplers",
+    "PopulationAnnealing": "qubonn.samplers",
     "Qubo": "qubonn.quadratic",
     "QubonnError": "qubonn.errors",
     "Refined": "qubonn.samplers",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from qubonn.samplers import Exhaustive as Exhaustive
     from qubonn.samplers import Lowest as Lowest
     from qubonn.samplers import MomentumAnnealing as MomentumAnnealing
+    from qubonn.samplers import PopulationAnnealing as PopulationAnnealing
     from qubonn.samplers import Refined as Refined
     from qubonn.samplers import SimulatedAnnealing as SimulatedAnnealing
     from qubonn.samplers import TunedAnnealing as TunedAnnealing
@@ -88,6 +90,7 @@ __all__ = [
     "Ising",
     "Lowest",
     "MomentumAnnealing",
+    "PopulationAnnealing",
     "Qubo",
     "QubonnError",
     "Refined",

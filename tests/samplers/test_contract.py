@@ -13,6 +13,11 @@ class TestSimulatedAnnealing(SamplerContract):
         return qn.SimulatedAnnealing(replica_count=20, sweep_count=200)
 
 
+class TestPopulationAnnealing(SamplerContract):
+    def make_sampler(self) -> Sampler:
+        return qn.PopulationAnnealing(replica_count=50, sweep_count=200)
+
+
 class TestRefinedAnnealing(SamplerContract):
     def make_sampler(self) -> Sampler:
         return qn.Refined(qn.SimulatedAnnealing(replica_count=20, sweep_count=50))

@@ -5,6 +5,7 @@ from qubonn.samplers.base import Progress, Sampler
 from qubonn.samplers.dimod_bridge import DimodSolver
 from qubonn.samplers.exhaustive import Exhaustive
 from qubonn.samplers.momentum import MomentumAnnealing
+from qubonn.samplers.population import PopulationAnnealing
 from qubonn.samplers.refining import Distinct, Lowest, Refined
 from qubonn.samplers.temperatures import default_temperatures
 from qubonn.samplers.tuning import TunedAnnealing, Tuning, tune
@@ -15,6 +16,7 @@ __all__ = [
     "Exhaustive",
     "Lowest",
     "MomentumAnnealing",
+    "PopulationAnnealing",
     "Progress",
     "Refined",
     "Sampler",

@@ -3,7 +3,6 @@
 Arguments are `Qubo.neighbour_lists`: linear, starts, columns, couplings.
 """
 
-import numpy as np
 from numba import njit, prange
 
 __all__ = ["descend_all", "descend_one"]

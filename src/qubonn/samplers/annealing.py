@@ -5,19 +5,16 @@ each variable in each step, geometric cooling.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import BitMatrix, require_bits, require_count, require_memory
+from qubonn.checks import BitMatrix, require_bits, require_count
 from qubonn.errors import ShapeError
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.base import Report, Watch, require_seed
+from qubonn.samplers.replicas import Replicas, random_states, require_room, threads
 from qubonn.samplers.schedules import geometric, require_temperatures
 from qubonn.samplers.temperatures import default_temperatures
 
@@ -84,26 +81,25 @@ class SimulatedAnnealing:
         run stops as soon as a slice of sweeps ends with a replica there.
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
-        self._require_memory(qubo)
+        require_room(qubo, self.replica_count)
         states = self._start(qubo, initial_states, require_seed(seed))
         hottest, coldest = self.temperatures_for(qubo)
         temperatures = geometric(hottest, coldest, self.sweep_count)
-        with _threads(self.thread_count) as thread_count:
-            run = _Run(qubo, states, _replica_seeds(seed, self.replica_count), thread_count)
-            stop = run.anneal(temperatures, watch)
+        with threads(self.thread_count):
+            replicas = Replicas(qubo, states, seed)
+            stop = _anneal(replicas, temperatures, watch)
         info = {
             "hottest": hottest,
             "coldest": coldest,
-            "sweeps": run.sweep,
+            "sweeps": replicas.sweep,
             "seconds": watch.seconds,
         }
-        return Samples.of(qubo, run.states(), stop=stop, info=info)
+        return Samples.of(qubo, replicas.states(), stop=stop, info=info)
 
     def _start(self, qubo: Qubo, initial_states: ArrayLike | None, seed: int) -> BitMatrix:
         shape = (self.replica_count, qubo.variable_count)
         if initial_states is None:
-            generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
-            return generator.integers(0, 2, size=shape, dtype=np.int8)
+            return random_states(qubo, self.replica_count, seed)
         states = require_bits("initial_states", initial_states, count=qubo.variable_count)
         if states.shape != shape:
             raise ShapeError(
@@ -111,90 +107,20 @@ class SimulatedAnnealing:
             )
         return states
 
-    def _require_memory(self, qubo: Qubo) -> None:
-        states = 4 * self.replica_count * qubo.variable_count
-        require_memory(
-            f"annealing {self.replica_count:,} replicas of {qubo.variable_count:,} variables",
-            states + 64 * qubo.coupling_count,
-        )
 
-
-class _Run:
-    """All replicas of one anneal, packed for the kernels."""
-
-    def __init__(
-        self, qubo: Qubo, states: BitMatrix, seeds: NDArray[np.uint64], thread_count: int
-    ) -> None:
-        _kernels: Any = import_module("qubonn.samplers._kernels")  # Numba takes a moment
-        self.kernels, self.offset, self.sweep = _kernels, qubo.offset, 0
-        self.replica_count = len(states)
-        self.lists = _kernels.whole_lists(*qubo.neighbour_lists())
-        lane_count = _kernels.lane_count_for(len(states), thread_count)
-        self.packed = _kernels.pack_states(states, lane_count)
-        self.generators = _kernels.start_generators(seeds, lane_count)
-        self.order = _kernels.sweep_order(qubo.variable_count)
-        self.energies = np.zeros((len(self.packed), lane_count), dtype=np.int64)
-
-    def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
-        """Sweep in slices of about SLICE_SECONDS and look at the watch in between."""
-        slice_size = 1
-        try:
-            while self.sweep < len(temperatures):
-                start = time.perf_counter()
-                self._advance(temperatures[self.sweep : self.sweep + slice_size])
-                verdict = watch.verdict(self.sweep / len(temperatures), self.best_energy)
-                if verdict is not None and (
-                    verdict is Stop.TARGET or self.sweep < len(temperatures)
-                ):
-                    return verdict
-                seconds = max(time.perf_counter() - start, 1e-6)
-                fitting = slice_size * min(SLICE_SECONDS, watch.seconds_left) / seconds
-                slice_size = int(min(max(fitting, 1), 8 * slice_size))
-        except KeyboardInterrupt:
-            return Stop.INTERRUPTED
-        return Stop.FINISHED
-
-    @property
-    def best_energy(self) -> float:
-        """The lowest energy of any replica now; exact for whole coefficients."""
-        energies = self.energies.ravel()[: self.replica_count]
-        return float(energies.min() * self.lists.unit + self.offset)
-
-    def states(self) -> BitMatrix:
-        """Replicas x variables, as bits."""
-        return np.asarray(self.kernels.unpack_states(self.packed, self.replica_count))
-
-    def _advance(self, temperatures: NDArray[np.float64]) -> None:
-        lists = self.lists
-        self.kernels.anneal_all(
-            self.packed,
-            self.energies,
-            self.generators,
-            self.order,
-            lists.linear,
-            lists.starts,
-            lists.columns,
-            lists.couplings,
-            temperatures / lists.unit,
-        )
-        self.sweep += len(temperatures)
-
-
-def _replica_seeds(seed: int, replica_count: int) -> NDArray[np.uint64]:
-    """A seed for each replica; the first ones do not change when replicas are added."""
-    words = np.random.SeedSequence(seed).spawn(2)[1].generate_state(replica_count, np.uint64)
-    return words.astype(np.uint64)
-
-
-@contextmanager
-def _threads(thread_count: int | None) -> Iterator[int]:
-    """Let Numba use so many threads for a while, at most as many as there are cores."""
-    import numba
-
-    before = numba.get_num_threads()
-    most = numba.config.NUMBA_NUM_THREADS
-    numba.set_num_threads(min(thread_count or most, most))
+def _anneal(replicas: Replicas, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
+    """Sweep in slices of about SLICE_SECONDS and look at the watch in between."""
+    slice_size, total = 1, len(temperatures)
     try:
-        yield numba.get_num_threads()
-    finally:
-        numba.set_num_threads(before)
+        while replicas.sweep < total:
+            start = time.perf_counter()
+            replicas.advance(temperatures[replicas.sweep : replicas.sweep + slice_size])
+            verdict = watch.verdict(replicas.sweep / total, replicas.best_energy)
+            if verdict is not None and (verdict is Stop.TARGET or replicas.sweep < total):
+                return verdict
+            seconds = max(time.perf_counter() - start, 1e-6)
+            fitting = slice_size * min(SLICE_SECONDS, watch.seconds_left) / seconds
+            slice_size = int(min(max(fitting, 1), 8 * slice_size))
+    except KeyboardInterrupt:
+        return Stop.INTERRUPTED
+    return Stop.FINISHED

@@ -3,13 +3,11 @@
 Qubo -> (hottest, coldest).
 """
 
-from importlib import import_module
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.quadratic import Qubo
+from qubonn.samplers.replicas import Replicas, random_states
 
 __all__ = ["default_temperatures"]
 
@@ -27,7 +25,7 @@ def default_temperatures(qubo: Qubo) -> tuple[float, float]:
     >>> default_temperatures(Qubo.of([0, 1], [0, 1], [-7, 14], variable_count=2))
     (10.5, 1.0)
     """
-    sizes = np.abs(_changes_at_local_minima(qubo))
+    sizes = _changes_at_local_minima(qubo)
     sizes = sizes[sizes > 1e-6 * sizes.max(initial=0.0)]
     if not sizes.size:
         return 1.0, 0.1  # a flat energy: any temperature will do
@@ -36,16 +34,6 @@ def default_temperatures(qubo: Qubo) -> tuple[float, float]:
 
 
 def _changes_at_local_minima(qubo: Qubo) -> NDArray[np.float64]:
-    kernels: Any = import_module("qubonn.samplers._kernels")  # Numba takes a moment
-    generator = np.random.default_rng(0)
-    lists = kernels.whole_lists(*qubo.neighbour_lists())
-    bits = generator.integers(0, 2, (REPLICAS, qubo.variable_count), dtype=np.int8)
-    states = kernels.pack_states(bits, REPLICAS)
-    seeds = generator.integers(0, 2**64, REPLICAS, dtype=np.uint64)
-    streams = kernels.start_generators(seeds, REPLICAS)
-    order = kernels.sweep_order(qubo.variable_count)
-    energies = np.zeros((len(states), REPLICAS), dtype=np.int64)
-    kernels.anneal_all(states, energies, streams, order, *lists[:4], np.zeros(SWEEPS))
-    fields = np.empty((qubo.variable_count, REPLICAS), dtype=lists.couplings.dtype)
-    kernels.set_fields(fields, states[0], *lists[:4])
-    return fields.astype(np.float64) * lists.unit
+    replicas = Replicas(qubo, random_states(qubo, REPLICAS, seed=0), seed=0)
+    replicas.advance(np.zeros(SWEEPS))
+    return replicas.changes()

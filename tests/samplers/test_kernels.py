@@ -1,0 +1,136 @@
+"""The annealing kernel takes the very path of a slow, obvious chain that meets the same thresholds."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import qubonn as qn
+from qubonn.checks import BitMatrix, BitVector
+from qubonn.samplers import _descent_kernels, _kernels
+from qubonn.samplers.refining import descend
+from qubonn.testing.sampler_contract import random_qubo
+
+kernels: Any = _kernels
+SWEEPS = 40
+
+
+def chain(
+    qubo: qn.Qubo, bits: BitVector, order: NDArray[Any], thresholds: NDArray[np.float32]
+) -> BitVector:
+    """One replica, one proposal at a time; thresholds are sweeps x proposals."""
+    full = np.zeros((qubo.variable_count, qubo.variable_count))
+    full[qubo.rows, qubo.columns] = qubo.couplings
+    full += full.T
+    bits = bits.copy()
+    for sweep in thresholds:
+        for step, i in enumerate(order):
+            rise = qubo.linear[i] + full[i] @ bits
+            change = -rise if bits[i] else rise
+            if np.float32(change) <= sweep[step]:
+                bits[i] ^= 1
+    return bits
+
+
+def kernel_and_chain(
+    qubo: qn.Qubo, replica_count: int, lanes: int, cut: int
+) -> tuple[BitMatrix, BitMatrix]:
+    generator = np.random.default_rng(0)
+    count = qubo.variable_count
+    start = generator.integers(0, 2, (replica_count, count), dtype=np.int8)
+    seeds = generator.integers(0, 2**64, replica_count, dtype=np.uint64)
+    lists = kernels.whole_lists(*qubo.neighbour_lists())
+    order = kernels.sweep_order(count)
+    temperatures = np.geomspace(5, 0.116, SWEEPS) / lists.unit
+    states = kernels.pack_states(start, lanes)
+    streams = kernels.start_generators(seeds, lanes)
+    ahead = streams.copy()
+    thresholds = np.zeros((len(states), SWEEPS, count, lanes), dtype=np.float32)
+    for block, sweep in np.ndindex(len(states), SWEEPS):
+        kernels.draw_thresholds(
+            thresholds[block, sweep], states[block], ahead[block], temperatures[sweep]
+        )
+    energies = np.zeros((len(states), lanes), dtype=np.int64)
+    for first in range(0, SWEEPS, cut):
+        slice_ = temperatures[first : first + cut]
+        kernels.anneal_all(states, energies, streams, order, *lists[:4], slice_)
+    found = kernels.unpack_states(states, replica_count)
+    reported = energies.ravel()[:replica_count] * lists.unit + qubo.offset
+    assert np.allclose(reported, qubo.energy(found), rtol=0, atol=0 if qubo.is_exact else 1e-4)
+    scaled = thresholds * np.float32(lists.unit)
+    expected = [
+        chain(qubo, start[r], order, scaled[r // lanes, :, :, r % lanes])
+        for r in range(replica_count)
+    ]
+    return found, np.array(expected, dtype=np.int8).reshape(replica_count, count)
+
+
+def letters_qubo() -> qn.Qubo:
+    letters = qn.datasets.letters(seed=0)
+    return qn.TrainingProblem(
+        qn.paper.topology(8), letters.train_inputs, letters.train_outputs
+    ).qubo()
+
+
+@pytest.mark.parametrize("lanes", [16, 32, 64])
+@pytest.mark.parametrize("cut", [7, SWEEPS])
+def test_the_kernel_takes_the_path_of_the_twin_for_any_block_size_and_slicing(
+    lanes: int, cut: int
+) -> None:
+    found, expected = kernel_and_chain(letters_qubo(), 20, lanes, cut)
+    assert np.array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "qubo",
+    [
+        random_qubo(30, 1),
+        random_qubo(30, 2, whole=False),
+        qn.Qubo.of([0, 1, 0], [0, 1, 1], [40_000, -70_000, 3], variable_count=2),
+        qn.Qubo.of([0], [0], [-1], variable_count=1),
+        qn.Qubo.of([], [], [], variable_count=3),
+        qn.Qubo.of([], [], [], variable_count=0),
+    ],
+    ids=["whole", "fractions", "wide", "one variable", "flat", "no variables"],
+)
+def test_the_kernel_takes_the_path_of_the_twin_for_all_kinds_of_problems(qubo: qn.Qubo) -> None:
+    found, expected = kernel_and_chain(qubo, 5, 16, SWEEPS)
+    assert np.array_equal(found, expected)
+
+
+def test_thresholds_are_exponential() -> None:
+    states = np.zeros(1, dtype=np.uint64)
+    stream = kernels.start_generators(np.arange(64, dtype=np.uint64), 64)[0]
+    drawn = np.zeros((5000, 64), dtype=np.float32)
+    kernels.draw_thresholds(drawn, states, stream, 2.0)
+    assert drawn.min() >= 0
+    # 320,000 draws: six standard errors each, a false alarm once in a hundred million
+    assert abs(drawn.mean() - 2.0) < 6 * 2.0 / np.sqrt(drawn.size)
+    for part in (0.1, 1.0, 5.0, 10.0):
+        chance = np.exp(-part / 2.0)
+        error = np.sqrt(chance * (1 - chance) / drawn.size)
+        assert abs((drawn > part).mean() - chance) < 6 * error
+
+
+def test_descent_ends_where_no_flip_lowers_the_energy_and_equals_its_twin() -> None:
+    qubo = random_qubo(25, 3)
+    starts = np.random.default_rng(0).integers(0, 2, (20, 25), dtype=np.int8)
+    found = descend(qubo, starts)
+    for start, end in zip(starts, found, strict=True):
+        state = start.copy()
+        while True:
+            flips = state ^ np.eye(25, dtype=np.int8)
+            energies = qubo.energy(flips)
+            if energies.min() >= qubo.energy(state):
+                break
+            state = flips[np.argmin(energies)]
+        assert np.array_equal(end, state)
+
+
+def test_the_sequential_core_of_descent_can_be_called_alone() -> None:
+    qubo = random_qubo(10, 4)
+    state = np.ones(10, dtype=np.int8)
+    descend_one: Any = _descent_kernels.descend_one
+    descend_one(state, *(array.copy() for array in qubo.neighbour_lists()))
+    assert np.array_equal(state, descend(qubo, np.ones((1, 10), dtype=np.int8))[0])
