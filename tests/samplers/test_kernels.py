@@ -1,4 +1,4 @@
-"""The annealing kernel takes the very path of a slow, obvious chain that meets the same thresholds."""
+"""The annealing kernel takes the path of a slow, obvious chain that meets the same thresholds."""
 
 from typing import Any
 

@@ -2,7 +2,7 @@
 
 Rows of matrices <-> lanes; arithmetic, comparison and choice on lanes. Numba would widen small
 integers to 64 bits and would not vectorise across lanes. Without the compiler (NUMBA_DISABLE_JIT=1)
-lanes are NumPy arrays and the same kernels run unchanged. Numba's cache looks at a kernel's own file
+lanes are NumPy arrays and the same kernels run unchanged. Numba caches by a kernel's own file
 only: after a change here, touch `_kernels.py`.
 """
 
