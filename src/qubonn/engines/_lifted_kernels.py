@@ -3,8 +3,8 @@
 Circuit, packed parameters and activations, random streams, temperatures -> the same, in place.
 
 A site is an example and a neuron. Its count is rho - t: positive terms of the pre-activation beyond
-the least number that makes it positive, so the pre-activation is positive exactly if count >= 0. Its
-slack is the count where the activation is +1 and -1 - count where it is -1: >= 0 exactly if the
+the least number that makes it positive, so the pre-activation is positive exactly if count >= 0.
+Its slack is the count where the activation is +1 and -1 - count where it is -1: >= 0 exactly if the
 activation has the right sign. The energy of a site is A * max(0, -slack)**2 (or without the square)
 minus G * max(0, slack): the paper's H1 and margin after products and chi are minimised out.
 """
@@ -175,7 +175,7 @@ def anneal_all(
 
 @njit(cache=True)
 def anneal_block(circuit, weights, biases, activations, energies, generator, temperatures, target):
-    """Advance one block and return how many sweeps it made; energies (1 x lanes) are exact after."""
+    """Advance one block; return its sweeps and leave the energies (1 x lanes) exact."""
     lane_count = energies.shape[1]
     counts = np.zeros((circuit.example_count * circuit.neuron_count, lane_count), dtype=np.int32)
     set_counts(circuit, weights, biases, activations, counts)
@@ -245,7 +245,7 @@ def flip_activation(circuit, weights, activations, counts, k, f, accepted, zero)
 
 @njit(cache=True)
 def set_counts(circuit, weights, biases, activations, counts):
-    """Count the positive terms of every site from nothing, less the number that makes it positive."""
+    """Count the positive terms of every site anew, less the number that makes it positive."""
     zero = load(counts, 0, activations) * 0
     terms = np.ones(circuit.neuron_count, dtype=np.int64)
     for w in range(len(weights)):
@@ -295,7 +295,7 @@ def set_energies(circuit, weights, biases, activations, counts, energies):
 
 @njit(cache=True)
 def set_changes(circuit, weights, biases, activations, changes):
-    """Fill `changes` (weights, biases, then activations by example; x lanes) with energy changes."""
+    """Fill `changes` (weights, biases, activations by example; x lanes) with energy changes."""
     lane_count = changes.shape[1]
     counts = np.zeros((circuit.example_count * circuit.neuron_count, lane_count), dtype=np.int32)
     set_counts(circuit, weights, biases, activations, counts)

@@ -1,8 +1,8 @@
 """LiftedAnnealing: anneal weights, biases and activations; products and counts are minimised out.
 
-TrainingProblem -> Found, for any topology: cycles, shared weights, skips. A zero of this energy is a
-zero of the paper's, and the other way round. With a margin strength below 1/2 the energy of a state
-is the paper's at its best products and counts.
+TrainingProblem -> Found, for any topology: cycles, shared weights, skips. A zero of this energy is
+a zero of the paper's, and the other way round. With a margin strength below 1/2 the energy of a
+state is the paper's at its best counts.
 """
 
 import time
@@ -27,6 +27,7 @@ __all__ = ["LiftedAnnealing"]
 
 SLICE_SECONDS = 0.05
 QUENCH_SWEEPS = 10  # at temperature zero, at the end
+MEASURED = 16  # replicas quenched to measure temperatures
 NO_TARGET = -(2**31) + 1
 KINDS = ("weights", "biases", "activations")
 
@@ -38,8 +39,8 @@ class LiftedAnnealing:
     A sweep proposes each weight (all arcs that share it, all examples), each bias, and each free
     activation of each example. Flips of weights reach many examples and flips of activations one,
     so each kind has temperatures of its own, measured on the problem; `hottest` and `coldest` scale
-    them. `violation` "squared" is the paper's H1; "linear" counts by how much a neuron is wrong, not
-    its square: the zeros are the same, and large networks are less dominated by their worst neurons.
+    them. `violation` "squared" is the paper's H1; "linear" counts by how much a neuron is wrong,
+    not its square: the zeros are the same, but states with violations are ordered otherwise.
     """
 
     replica_count: int = 256
@@ -94,6 +95,7 @@ class _Run:
         settings: LiftedAnnealing,
         seed: int,
         initial_networks: Sequence[BinaryNetwork] = (),
+        lanes: int | None = None,
     ) -> None:
         # Numba takes a moment, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._lifted_kernels")
@@ -108,7 +110,7 @@ class _Run:
         starts, streams = np.random.SeedSequence(seed).spawn(2)
         generator = np.random.default_rng(starts)
         with self.threads(settings.thread_count) as thread_count:
-            self.lanes = self.streams.lane_count_for(count, thread_count)
+            self.lanes = lanes or self.streams.lane_count_for(count, thread_count)
         self.weights, self.biases = (
             self._pack(bits) for bits in _parameters(problem, count, generator, initial_networks)
         )
@@ -140,7 +142,7 @@ class _Run:
 
     def temperatures(self) -> NDArray[np.float64]:
         """A row for each sweep: temperatures of weights, biases and activations; then zeros."""
-        hot, cold = measured_temperatures(self.problem, self.settings)
+        hot, cold = measured_temperatures(self.problem, self.settings, self.lanes)
         hottest, coldest = hot * self.settings.hottest, cold * self.settings.coldest
         coldest = np.minimum(hottest, coldest)
         steps = np.arange(self.settings.sweep_count) / max(self.settings.sweep_count - 1, 1)
@@ -211,25 +213,27 @@ class _Run:
 
 
 def measured_temperatures(
-    problem: TrainingProblem, settings: LiftedAnnealing
+    problem: TrainingProblem, settings: LiftedAnnealing, lanes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hottest and coldest temperature of weights, biases and activations.
 
-    Measured at quenched replicas: hottest is the median size of the nonzero energy changes that
-    violations alone bring, coldest a seventh of the small sizes (5 % quantile) of the whole energy.
+    Measured at a few quenched replicas: hottest is the median size of the nonzero energy
+    changes that violations alone bring, coldest a seventh of the small sizes (5 % quantile) of the
+    whole energy.
     """
     plain = replace(problem, margin_strength=0, field=Field.zero(problem.topology))
-    hottest = _sizes_at_quenched(plain, settings, 0.5)
-    smallest = _sizes_at_quenched(problem, settings, 0.05)
+    settings = replace(settings, replica_count=MEASURED)
+    hottest = _sizes_at_quenched(plain, settings, lanes, 0.5)
+    smallest = _sizes_at_quenched(problem, settings, lanes, 0.05)
     return hottest, np.minimum(smallest / 7, hottest)
 
 
 def _sizes_at_quenched(
-    problem: TrainingProblem, settings: LiftedAnnealing, quantile: float
+    problem: TrainingProblem, settings: LiftedAnnealing, lanes: int, quantile: float
 ) -> NDArray[np.float64]:
-    run = _Run(problem, replace(settings, replica_count=16), seed=0)
+    run = _Run(problem, settings, seed=0, lanes=lanes)
     run._advance(np.zeros((QUENCH_SWEEPS, 3)), NO_TARGET)
-    changes = np.abs(run.changes())
+    changes = np.abs(run.changes()[:, :MEASURED])  # the same whatever the number of lanes
     ends = np.cumsum([run.weights.shape[1], run.biases.shape[1]])
     sizes = []
     for kind in np.split(changes, ends):
@@ -240,7 +244,7 @@ def _sizes_at_quenched(
 
 
 def _offset(problem: TrainingProblem) -> float:
-    """What the kernels leave out of H: the margin that every neuron has, and the field's constant."""
+    """What the kernels leave out of H: margins that all neurons have, the field's constant."""
     assert problem.field is not None
     fan_in = problem.topology.fan_in[problem.topology.input_count :]
     least = 2 - (2 * ((fan_in + 1) // 2 + 1) - (fan_in + 1))  # of a just satisfied -1: 0 or 1

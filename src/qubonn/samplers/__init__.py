@@ -1,7 +1,7 @@
 """QUBO in, samples out: annealers, wrappers, bridges to dimod. Knows nothing of networks."""
 
 from qubonn.samplers.annealing import SimulatedAnnealing
-from qubonn.samplers.base import Progress, Sampler
+from qubonn.samplers.base import Sampler
 from qubonn.samplers.dimod_bridge import DimodSolver
 from qubonn.samplers.exhaustive import Exhaustive
 from qubonn.samplers.momentum import MomentumAnnealing

@@ -9,8 +9,8 @@ Every lane is a plain sequential Metropolis chain with its own random stream: wh
 depends on its own start and seed only, not on its block, the block size or the threads.
 
 Everything but the thresholds is an integer, so nothing drifts and slices of sweeps may be cut
-anywhere. The vector type is that of `qubonn.lanes`; without the compiler (NUMBA_DISABLE_JIT=1) lanes
-are NumPy arrays and the same kernels run unchanged, with the same results.
+anywhere. The vector type is that of `qubonn.lanes`; without the compiler (NUMBA_DISABLE_JIT=1)
+lanes are NumPy arrays and the same kernels run unchanged, with the same results.
 """
 
 from typing import NamedTuple

@@ -18,7 +18,7 @@ __all__ = ["Replicas", "random_states", "require_room", "threads"]
 class Replicas:
     """States and random streams of all replicas. What one does depends on its own stream only."""
 
-    def __init__(self, qubo: Qubo, states: BitMatrix, seed: int) -> None:
+    def __init__(self, qubo: Qubo, states: BitMatrix, seed: int, lanes: int | None = None) -> None:
         import numba
 
         # Numba takes a moment, so these are imported when needed
@@ -26,7 +26,7 @@ class Replicas:
         self.streams: Any = import_module("qubonn.lanes.streams")
         self.offset, self.sweep, self.count = qubo.offset, 0, len(states)
         self._lists = self.kernels.whole_lists(*qubo.neighbour_lists())
-        self._lanes = self.streams.lane_count_for(len(states), numba.get_num_threads())
+        self._lanes = lanes or self.streams.lane_count_for(len(states), numba.get_num_threads())
         self._packed = self.streams.pack_states(states, self._lanes)
         seeds = _replica_seeds(seed, len(states))
         self._generators = self.streams.start_generators(seeds, self._lanes)
