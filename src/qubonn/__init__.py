@@ -13,6 +13,7 @@ _HOME = {
     "BitPlanes": "qubonn.encoding",
     "Certificate": "qubonn.formulation",
     "CodeBook": "qubonn.encoding",
+    "Committee": "qubonn.training",
     "CountCode": "qubonn.formulation",
     "CpSat": "qubonn.engines",
     "DimodSolver": "qubonn.samplers",
@@ -21,6 +22,7 @@ _HOME = {
     "Field": "qubonn.formulation",
     "Hamiltonian": "qubonn.quadratic",
     "Ising": "qubonn.quadratic",
+    "LiftedAnnealing": "qubonn.engines",
     "Lowest": "qubonn.samplers",
     "MomentumAnnealing": "qubonn.samplers",
     "PopulationAnnealing": "qubonn.samplers",
@@ -34,8 +36,10 @@ _HOME = {
     "Threshold": "qubonn.encoding",
     "Topology": "qubonn.topology",
     "TrainingProblem": "qubonn.formulation",
+    "TrainingResult": "qubonn.training",
     "TunedAnnealing": "qubonn.samplers",
     "Tuning": "qubonn.samplers",
+    "train": "qubonn.training",
     "tune": "qubonn.samplers",
 }
 _MODULES = ("datasets", "encoding", "errors", "paper")
@@ -50,13 +54,13 @@ if TYPE_CHECKING:
     from qubonn.encoding import Thermometer as Thermometer
     from qubonn.encoding import Threshold as Threshold
     from qubonn.engines import CpSat as CpSat
+    from qubonn.engines import LiftedAnnealing as LiftedAnnealing
     from qubonn.errors import QubonnError as QubonnError
     from qubonn.formulation import Certificate as Certificate
     from qubonn.formulation import CountCode as CountCode
     from qubonn.formulation import Field as Field
     from qubonn.formulation import TrainingProblem as TrainingProblem
     from qubonn.network import BinaryNetwork as BinaryNetwork
-    from qubonn.network import load_network as load
     from qubonn.quadratic import Hamiltonian as Hamiltonian
     from qubonn.quadratic import Ising as Ising
     from qubonn.quadratic import Qubo as Qubo
@@ -74,12 +78,17 @@ if TYPE_CHECKING:
     from qubonn.samplers import Tuning as Tuning
     from qubonn.samplers import tune as tune
     from qubonn.topology import Topology as Topology
+    from qubonn.training import Committee as Committee
+    from qubonn.training import TrainingResult as TrainingResult
+    from qubonn.training import load as load
+    from qubonn.training import train as train
 
 __all__ = [
     "BinaryNetwork",
     "BitPlanes",
     "Certificate",
     "CodeBook",
+    "Committee",
     "CountCode",
     "CpSat",
     "DimodSolver",
@@ -88,6 +97,7 @@ __all__ = [
     "Field",
     "Hamiltonian",
     "Ising",
+    "LiftedAnnealing",
     "Lowest",
     "MomentumAnnealing",
     "PopulationAnnealing",
@@ -101,6 +111,7 @@ __all__ = [
     "Threshold",
     "Topology",
     "TrainingProblem",
+    "TrainingResult",
     "TunedAnnealing",
     "Tuning",
     "datasets",
@@ -108,13 +119,14 @@ __all__ = [
     "errors",
     "load",
     "paper",
+    "train",
     "tune",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name == "load":
-        value = import_module("qubonn.network").load_network
+        value = import_module("qubonn.training").load
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _MODULES:

@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 
 import qubonn as qn
 from qubonn.checks import BitMatrix, BitVector
+from qubonn.lanes import streams as lane_streams
 from qubonn.samplers import _descent_kernels, _kernels
 from qubonn.samplers.refining import descend
 from qubonn.testing.sampler_contract import random_qubo
 
 kernels: Any = _kernels
+streams: Any = lane_streams
 SWEEPS = 40
 
 
@@ -43,19 +45,19 @@ def kernel_and_chain(
     lists = kernels.whole_lists(*qubo.neighbour_lists())
     order = kernels.sweep_order(count)
     temperatures = np.geomspace(5, 0.116, SWEEPS) / lists.unit
-    states = kernels.pack_states(start, lanes)
-    streams = kernels.start_generators(seeds, lanes)
-    ahead = streams.copy()
+    states = streams.pack_states(start, lanes)
+    generators = streams.start_generators(seeds, lanes)
+    ahead = generators.copy()
     thresholds = np.zeros((len(states), SWEEPS, count, lanes), dtype=np.float32)
     for block, sweep in np.ndindex(len(states), SWEEPS):
-        kernels.draw_thresholds(
+        streams.draw_thresholds(
             thresholds[block, sweep], states[block], ahead[block], temperatures[sweep]
         )
     energies = np.zeros((len(states), lanes), dtype=np.int64)
     for first in range(0, SWEEPS, cut):
         slice_ = temperatures[first : first + cut]
-        kernels.anneal_all(states, energies, streams, order, *lists[:4], slice_)
-    found = kernels.unpack_states(states, replica_count)
+        kernels.anneal_all(states, energies, generators, order, *lists[:4], slice_)
+    found = streams.unpack_states(states, replica_count)
     reported = energies.ravel()[:replica_count] * lists.unit + qubo.offset
     assert np.allclose(reported, qubo.energy(found), rtol=0, atol=0 if qubo.is_exact else 1e-4)
     scaled = thresholds * np.float32(lists.unit)
@@ -101,9 +103,9 @@ def test_the_kernel_takes_the_path_of_the_twin_for_all_kinds_of_problems(qubo: q
 
 def test_thresholds_are_exponential() -> None:
     states = np.zeros(1, dtype=np.uint64)
-    stream = kernels.start_generators(np.arange(64, dtype=np.uint64), 64)[0]
+    stream = streams.start_generators(np.arange(64, dtype=np.uint64), 64)[0]
     drawn = np.zeros((5000, 64), dtype=np.float32)
-    kernels.draw_thresholds(drawn, states, stream, 2.0)
+    streams.draw_thresholds(drawn, states, stream, 2.0)
     assert drawn.min() >= 0
     # 320,000 draws: six standard errors each, a false alarm once in a hundred million
     assert abs(drawn.mean() - 2.0) < 6 * 2.0 / np.sqrt(drawn.size)

@@ -1,5 +1,7 @@
 """Solvers that work on the training problem itself, not on its QUBO."""
 
+from qubonn.engines.base import Engine, Found
 from qubonn.engines.cpsat import CpSat, ExactResult, Proof
+from qubonn.engines.lifted import LiftedAnnealing
 
-__all__ = ["CpSat", "ExactResult", "Proof"]
+__all__ = ["CpSat", "Engine", "ExactResult", "Found", "LiftedAnnealing", "Proof"]

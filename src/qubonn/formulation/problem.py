@@ -216,6 +216,10 @@ class TrainingProblem:
         """Return the network whose weights and biases stand in a full assignment."""
         return unpack(self.variables, bits).network
 
+    def read(self, bits: ArrayLike) -> Assignment:
+        """Return a full assignment as named parts: network, activations, counts and products."""
+        return unpack(self.variables, bits)
+
     def assignment(
         self, network: BinaryNetwork, activations: ArrayLike | None = None
     ) -> Assignment:

@@ -16,7 +16,7 @@ from qubonn.network.parameters import BinaryNetwork
 from qubonn.storage import read_arrays, write_arrays
 from qubonn.topology import Topology
 
-__all__ = ["load_network", "save_network"]
+__all__ = ["load_network", "network_arrays", "network_of", "save_network"]
 
 FORMAT, VERSION = "qubonn-network", 1
 MOST_NODES = 1 << 26
@@ -25,6 +25,11 @@ _ARRAYS = ("source_of", "target_of", "weight_of", "weight_bits", "bias_bits")
 
 def save_network(network: BinaryNetwork, path: str | os.PathLike[str]) -> None:
     """Write the network to `path`, whole or not at all."""
+    write_arrays(path, network_arrays(network))
+
+
+def network_arrays(network: BinaryNetwork) -> dict[str, NDArray[Any]]:
+    """Return the parts of a network's file."""
     topology = network.topology
     if topology.node_count > MOST_NODES:
         raise RangeError(
@@ -40,7 +45,7 @@ def save_network(network: BinaryNetwork, path: str | os.PathLike[str]) -> None:
         "weights": topology.weight_count,
         "layer_shapes": topology.layer_shapes,
     }
-    arrays: dict[str, NDArray[Any]] = {
+    return {
         "description": np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
         "source_of": topology.source_of.astype(np.int32),
         "target_of": topology.target_of.astype(np.int32),
@@ -48,24 +53,27 @@ def save_network(network: BinaryNetwork, path: str | os.PathLike[str]) -> None:
         "weight_bits": np.packbits(network.weight_spins > 0),
         "bias_bits": np.packbits(network.bias_spins > 0),
     }
-    write_arrays(path, arrays)
 
 
 def load_network(path: str | os.PathLike[str]) -> BinaryNetwork:
     """Read a network written by ``network.save``; anything else gives one clear error."""
     arrays = read_arrays(path)
     try:
-        description = _description(arrays)
-        topology = _topology(description, arrays)
-        return BinaryNetwork(
-            topology,
-            _spins("weight_bits", arrays, topology.weight_count),
-            _spins("bias_bits", arrays, topology.neuron_count),
-        )
+        return network_of(arrays)
     except QubonnError as error:
         raise FileFormatError(
             f"{os.fspath(path)} is not a network that can be read: {error}"
         ) from error
+
+
+def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:
+    """Return the network whose parts `network_arrays` returned, after checking them."""
+    topology = _topology(_description(arrays), arrays)
+    return BinaryNetwork(
+        topology,
+        _spins("weight_bits", arrays, topology.weight_count),
+        _spins("bias_bits", arrays, topology.neuron_count),
+    )
 
 
 def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:

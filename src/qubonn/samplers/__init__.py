@@ -1,7 +1,7 @@
 """QUBO in, samples out: annealers, wrappers, bridges to dimod. Knows nothing of networks."""
 
 from qubonn.samplers.annealing import SimulatedAnnealing
-from qubonn.samplers.base import Progress, Sampler
+from qubonn.samplers.base import Sampler
 from qubonn.samplers.dimod_bridge import DimodSolver
 from qubonn.samplers.exhaustive import Exhaustive
 from qubonn.samplers.momentum import MomentumAnnealing
@@ -9,6 +9,7 @@ from qubonn.samplers.population import PopulationAnnealing
 from qubonn.samplers.refining import Distinct, Lowest, Refined
 from qubonn.samplers.temperatures import default_temperatures
 from qubonn.samplers.tuning import TunedAnnealing, Tuning, tune
+from qubonn.watching import Progress
 
 __all__ = [
     "DimodSolver",

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import BitMatrix, require_bits, require_count
 from qubonn.errors import ShapeError
 from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.samplers.base import Report, Watch, require_seed
 from qubonn.samplers.replicas import Replicas, random_states, require_room, threads
 from qubonn.samplers.schedules import geometric, require_temperatures
 from qubonn.samplers.temperatures import default_temperatures
+from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["SimulatedAnnealing"]
 

@@ -1,31 +1,14 @@
-"""What every QUBO sampler is, and when a running one should stop.
+"""What every QUBO sampler is.
 
 Qubo -> Samples.
 """
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from qubonn.checks import require_count
-from qubonn.errors import RangeError
-from qubonn.quadratic import Qubo, Samples, Stop
+from qubonn.quadratic import Qubo, Samples
+from qubonn.watching import Report
 
-__all__ = ["Progress", "Report", "Sampler", "Watch"]
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a running sampler is: part of the work done (0 to 1), lowest energy now, seconds."""
-
-    part: float
-    best_energy: float
-    seconds: float
-
-
-Report = Callable[[Progress], bool | None]  # True asks the sampler to stop
+__all__ = ["Sampler"]
 
 
 @runtime_checkable
@@ -49,59 +32,3 @@ class Sampler(Protocol):
     ) -> Samples:
         """Return states of the QUBO, lowest energy first."""
         ...
-
-
-class Watch:
-    """Looks after one run: clock, target, reports. Ask `verdict` between slices of work."""
-
-    def __init__(
-        self,
-        *,
-        time_limit: float | None = None,
-        target_energy: float | None = None,
-        report: Report | None = None,
-    ) -> None:
-        if time_limit is not None and not (_is_number(time_limit) and time_limit > 0):
-            raise RangeError(f"time_limit must be a positive number of seconds; got {time_limit!r}")
-        if target_energy is not None and not _is_number(target_energy):
-            raise RangeError(f"target_energy must be a finite number; got {target_energy!r}")
-        self.start = time.perf_counter()
-        self.time_limit = time_limit
-        self.target_energy = target_energy
-        self._report = report
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the run began."""
-        return time.perf_counter() - self.start
-
-    @property
-    def seconds_left(self) -> float:
-        """Seconds until the time limit; infinite where there is none."""
-        return float("inf") if self.time_limit is None else self.time_limit - self.seconds
-
-    @property
-    def needs_energies(self) -> bool:
-        """Whether somebody wants to know the energy between slices."""
-        return self.target_energy is not None or self._report is not None
-
-    def verdict(self, part: float, best_energy: float) -> Stop | None:
-        """Report progress and return why to stop now, or None to go on."""
-        if self._report is not None and self._report(
-            Progress(part, float(best_energy), self.seconds)
-        ):
-            return Stop.INTERRUPTED
-        if self.target_energy is not None and best_energy <= self.target_energy:
-            return Stop.TARGET
-        if self.seconds_left <= 0:
-            return Stop.TIME_LIMIT
-        return None
-
-
-def require_seed(seed: int) -> int:
-    """Return a seed that numpy's SeedSequence takes."""
-    return require_count("seed", seed, least=0)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)

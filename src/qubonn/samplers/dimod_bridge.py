@@ -11,7 +11,7 @@ import numpy as np
 
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.samplers.base import Report, Watch, require_seed
+from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["DimodSolver"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix, require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.samplers.base import Report, Watch, require_seed
+from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["Exhaustive"]
 

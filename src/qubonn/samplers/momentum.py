@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import MissingExtra, RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.samplers.base import Report, Watch, require_seed
 from qubonn.samplers.refining import descend
 from qubonn.samplers.schedules import geometric, require_temperatures
 from qubonn.samplers.temperatures import default_temperatures
+from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["MomentumAnnealing"]
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from qubonn.checks import require_count
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.annealing import SimulatedAnnealing
-from qubonn.samplers.base import Report, Watch, require_seed
 from qubonn.samplers.replicas import Replicas, random_states, require_room, threads
 from qubonn.samplers.schedules import geometric
+from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["PopulationAnnealing"]
 

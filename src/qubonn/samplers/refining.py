@@ -9,7 +9,8 @@ import numpy as np
 
 from qubonn.checks import BitMatrix, require_count
 from qubonn.quadratic import Qubo, Samples
-from qubonn.samplers.base import Report, Sampler
+from qubonn.samplers.base import Sampler
+from qubonn.watching import Report
 
 __all__ = ["Distinct", "Lowest", "Refined", "descend"]
 

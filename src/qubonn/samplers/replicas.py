@@ -3,8 +3,6 @@
 Qubo, states, seed -> states and energies after any number of sweeps.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -20,16 +18,18 @@ __all__ = ["Replicas", "random_states", "require_room", "threads"]
 class Replicas:
     """States and random streams of all replicas. What one does depends on its own stream only."""
 
-    def __init__(self, qubo: Qubo, states: BitMatrix, seed: int) -> None:
+    def __init__(self, qubo: Qubo, states: BitMatrix, seed: int, lanes: int | None = None) -> None:
         import numba
 
-        self.kernels: Any = import_module("qubonn.samplers._kernels")  # Numba takes a moment
+        # Numba takes a moment, so these are imported when needed
+        self.kernels: Any = import_module("qubonn.samplers._kernels")
+        self.streams: Any = import_module("qubonn.lanes.streams")
         self.offset, self.sweep, self.count = qubo.offset, 0, len(states)
         self._lists = self.kernels.whole_lists(*qubo.neighbour_lists())
-        self._lanes = self.kernels.lane_count_for(len(states), numba.get_num_threads())
-        self._packed = self.kernels.pack_states(states, self._lanes)
-        streams = _replica_seeds(seed, len(states))
-        self._streams = self.kernels.start_generators(streams, self._lanes)
+        self._lanes = lanes or self.streams.lane_count_for(len(states), numba.get_num_threads())
+        self._packed = self.streams.pack_states(states, self._lanes)
+        seeds = _replica_seeds(seed, len(states))
+        self._generators = self.streams.start_generators(seeds, self._lanes)
         self._order = self.kernels.sweep_order(qubo.variable_count)
         self._energies = np.zeros((len(self._packed), self._lanes), dtype=np.int64)
 
@@ -39,7 +39,7 @@ class Replicas:
         self.kernels.anneal_all(
             self._packed,
             self._energies,
-            self._streams,
+            self._generators,
             self._order,
             lists.linear,
             lists.starts,
@@ -62,7 +62,7 @@ class Replicas:
 
     def states(self) -> BitMatrix:
         """Replicas x variables, as bits."""
-        return np.asarray(self.kernels.unpack_states(self._packed, self.count))
+        return np.asarray(self.streams.unpack_states(self._packed, self.count))
 
     def changes(self) -> NDArray[np.float64]:
         """Magnitude of the energy change of each flip: variables x lanes of the first block."""
@@ -75,7 +75,7 @@ class Replicas:
 
     def copy_from(self, sources: NDArray[np.int64]) -> None:
         """Give replica r the state of replica ``sources[r]``; random streams stay."""
-        self._packed = self.kernels.pack_states(self.states()[sources], self._lanes)
+        self._packed = self.streams.pack_states(self.states()[sources], self._lanes)
 
 
 def random_states(qubo: Qubo, replica_count: int, seed: int) -> BitMatrix:
@@ -92,18 +92,9 @@ def require_room(qubo: Qubo, replica_count: int) -> None:
     )
 
 
-@contextmanager
-def threads(thread_count: int | None) -> Iterator[None]:
-    """Let Numba use so many threads for a while, at most as many as there are cores."""
-    import numba
-
-    before = numba.get_num_threads()
-    most = numba.config.NUMBA_NUM_THREADS
-    numba.set_num_threads(min(thread_count or most, most))
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)
+def threads(thread_count: int | None) -> Any:
+    """See `qubonn.lanes.threads`; imported when needed, as Numba takes a moment."""
+    return import_module("qubonn.lanes.threads").threads(thread_count)
 
 
 def _replica_seeds(seed: int, replica_count: int) -> NDArray[np.uint64]:

@@ -34,6 +34,7 @@ def default_temperatures(qubo: Qubo) -> tuple[float, float]:
 
 
 def _changes_at_local_minima(qubo: Qubo) -> NDArray[np.float64]:
-    replicas = Replicas(qubo, random_states(qubo, REPLICAS, seed=0), seed=0)
+    # one full block, so that the number of threads does not matter
+    replicas = Replicas(qubo, random_states(qubo, REPLICAS, seed=0), seed=0, lanes=REPLICAS)
     replicas.advance(np.zeros(SWEEPS))
     return replicas.changes()

@@ -16,9 +16,9 @@ from qubonn.checks import require_count
 from qubonn.errors import FileFormatError
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.annealing import SimulatedAnnealing
-from qubonn.samplers.base import Report, Watch, require_seed
 from qubonn.samplers.schedules import require_temperatures
 from qubonn.storage import read_limited, write_whole
+from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["Objective", "Trial", "TunedAnnealing", "Tuning", "mean_of_best_percent", "tune"]
 

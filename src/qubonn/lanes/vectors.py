@@ -3,7 +3,7 @@
 Rows of matrices <-> lanes; arithmetic, comparison and choice on lanes. Numba would widen small
 integers to 64 bits and would not vectorise across lanes. Without the compiler (NUMBA_DISABLE_JIT=1)
 lanes are NumPy arrays and the same kernels run unchanged. Numba caches by a kernel's own file
-only: after a change here, touch `_kernels.py`.
+only: after a change here, touch the kernels.
 """
 
 import operator
@@ -14,7 +14,17 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-__all__ = ["as_bits", "as_float", "at_most", "choose", "fused", "load", "store", "to_float"]
+__all__ = [
+    "as_bits",
+    "as_float",
+    "at_most",
+    "choose",
+    "fused",
+    "larger",
+    "load",
+    "store",
+    "to_float",
+]
 
 # ---- lanes, without the compiler ---------------------------------------------------------------
 # In compiled code the functions below, and the operators of lanes, are those of the next part.
@@ -40,6 +50,11 @@ def choose(mask, if_set, if_clear):
     """Return in each lane one of two values by the lane's bit in the mask."""
     is_set = np.unpackbits(np.array([mask]).view(np.uint8), bitorder="little")
     return np.where(is_set, if_set, if_clear)
+
+
+def larger(left, right):
+    """Return the larger of two signed integers in each lane."""
+    return np.maximum(left, right).astype(left.dtype)
 
 
 def fused(left, right, addend):
@@ -152,6 +167,15 @@ _define_conversion(as_float, "bitcast", types.float32)
 
 
 @intrinsic
+def _larger(typing_context, left, right):
+    def emit(context, builder, signature, values):
+        operands = _vectors(context, builder, left, signature.args, values)
+        return builder.select(builder.icmp_signed(">", *operands), *operands)
+
+    return left(left, types.unliteral(right)), emit
+
+
+@intrinsic
 def _fused(typing_context, left, right, addend):
     def emit(context, builder, signature, values):
         operands = _vectors(context, builder, left, signature.args, values)
@@ -217,4 +241,5 @@ overload(at_most)(lambda left, right: lambda left, right: _at_most(left, right))
 overload(choose)(
     lambda mask, if_set, if_clear: lambda mask, if_set, if_clear: _choose(mask, if_set, if_clear)
 )
+overload(larger)(lambda left, right: lambda left, right: _larger(left, right))
 overload(fused)(lambda left, right, addend: lambda left, right, addend: _fused(left, right, addend))

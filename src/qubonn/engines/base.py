@@ -1,0 +1,65 @@
+"""What every engine is: it solves a training problem without flattening it into a QUBO.
+
+TrainingProblem -> Found.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import SpinMatrix
+from qubonn.formulation import TrainingProblem
+from qubonn.network import BinaryNetwork
+from qubonn.quadratic import Stop
+from qubonn.watching import Report
+
+__all__ = ["Engine", "Found"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Found:
+    """The replicas of an engine's run, lowest energy first.
+
+    ``energies`` are the total H of each; ``activation_spins`` (replicas x examples x nodes) say
+    which activations an engine of cyclic networks settled on.
+    """
+
+    problem: TrainingProblem
+    weight_spins: SpinMatrix  # replicas x weights
+    bias_spins: SpinMatrix  # replicas x neurons
+    activation_spins: NDArray[np.int8]
+    energies: NDArray[np.float64]
+    stop: Stop = Stop.FINISHED
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    def network(self, replica: int = 0) -> BinaryNetwork:
+        """Return the network of one replica."""
+        return BinaryNetwork(
+            self.problem.topology, self.weight_spins[replica], self.bias_spins[replica]
+        )
+
+    def __len__(self) -> int:
+        return len(self.weight_spins)
+
+    def __repr__(self) -> str:
+        return f"Found({len(self)} networks, best energy {self.energies[0]:g}, {self.stop.name})"
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Anything that turns a training problem into networks; promises as those of a Sampler."""
+
+    def solve(
+        self,
+        problem: TrainingProblem,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> Found:
+        """Return networks, lowest energy first."""
+        ...

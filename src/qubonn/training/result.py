@@ -1,0 +1,116 @@
+"""TrainingResult: every network that a run found, best first, each certified when asked for.
+
+Problem, networks -> certificates, committees.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import require_count
+from qubonn.errors import RangeError
+from qubonn.formulation import Certificate, Terms, TrainingProblem
+from qubonn.network import BinaryNetwork
+from qubonn.quadratic import Stop
+from qubonn.training.committee import Committee, Vote, pick_diverse
+
+__all__ = ["TrainingResult"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TrainingResult:
+    """What training found: distinct networks, lowest energy first.
+
+    Nothing is claimed: `certificate` writes a network out as a full assignment of the problem and
+    judges it from there. ``solver`` says who found the networks, and why it was asked.
+    """
+
+    problem: TrainingProblem
+    networks: tuple[BinaryNetwork, ...]
+    activations: tuple[NDArray[np.int8], ...]  # examples x nodes of each network, as found
+    energies: NDArray[np.float64]
+    solver: str
+    stop: Stop
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def network(self) -> BinaryNetwork:
+        """The network of lowest energy."""
+        return self.networks[0]
+
+    def certificate(self, number: int = 0) -> Certificate:
+        """Judge one of the networks from its full assignment.
+
+        Acyclic networks by their forward pass; cyclic ones by the activations that were found.
+        """
+        given = None if self.problem.topology.is_acyclic else self.activations[number]
+        return self.problem.certify(self.networks[number], given)
+
+    @cached_property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """The certificates of all networks."""
+        return tuple(self.certificate(number) for number in range(len(self.networks)))
+
+    @property
+    def is_feasible(self) -> bool:
+        """Whether the best network satisfies every constraint."""
+        return self.certificate().is_feasible
+
+    @property
+    def violation_count(self) -> int:
+        """Constraints that the best network violates."""
+        return self.certificate().violations.count
+
+    @property
+    def terms(self) -> Terms:
+        """H1, H2, H_som, H_ext and the total of the best network."""
+        return self.certificate().terms
+
+    @property
+    def feasible_networks(self) -> tuple[BinaryNetwork, ...]:
+        """The networks that satisfy every constraint, lowest energy first."""
+        pairs = zip(self.networks, self.certificates, strict=True)
+        return tuple(network for network, certificate in pairs if certificate.is_feasible)
+
+    def committee(
+        self,
+        size: int | None = None,
+        *,
+        by: Literal["energy", "margin", "diversity"] = "energy",
+        vote: Vote = "majority",
+    ) -> Committee:
+        """Let networks vote: the feasible ones, or all where none is; at most `size` of them.
+
+        Picked by lowest energy, by largest S2, or so that they disagree with each other as much as
+        can be on the training inputs with one input inverted each.
+        """
+        numbers = [n for n, judged in enumerate(self.certificates) if judged.is_feasible]
+        numbers = numbers or list(range(len(self.networks)))
+        count = len(numbers) if size is None else require_count("size", size)
+        if by == "margin":
+            numbers.sort(key=lambda n: -self.certificates[n].margins.s2)
+        elif by == "diversity":
+            numbers = [numbers[n] for n in pick_diverse(self._answers(numbers), count)]
+        elif by != "energy":
+            raise RangeError(f"by must be 'energy', 'margin' or 'diversity'; got {by!r}")
+        return Committee([self.networks[n] for n in numbers[:count]], vote)
+
+    def _answers(self, numbers: list[int]) -> NDArray[np.int8]:
+        """Outputs of each network on every training input with one input inverted, as rows."""
+        inputs = self.problem.input_spins
+        inverted = np.repeat(inputs, inputs.shape[1], axis=0)
+        flips = np.tile(np.arange(inputs.shape[1]), len(inputs))
+        inverted[np.arange(len(inverted)), flips] *= -1
+        rows = [self.networks[n].predict_outputs(inverted).ravel() for n in numbers]
+        return np.stack(rows)
+
+    def __repr__(self) -> str:
+        best = "feasible" if self.is_feasible else f"{self.violation_count} violations"
+        return (
+            f"TrainingResult({len(self.networks)} networks, best: {best}, energy "
+            f"{self.energies[0]:g}; {self.solver}; {self.stop.name})"
+        )

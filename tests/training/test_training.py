@@ -1,0 +1,142 @@
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import qubonn as qn
+from qubonn.engines import LiftedAnnealing
+from qubonn.errors import FileFormatError, RangeError, TopologyError
+
+
+@pytest.fixture(scope="module")
+def letters() -> qn.datasets.Letters:
+    return qn.datasets.letters(seed=0)
+
+
+@pytest.fixture(scope="module")
+def problem(letters: qn.datasets.Letters) -> qn.TrainingProblem:
+    return qn.TrainingProblem(qn.paper.topology(10), letters.train_inputs, letters.train_outputs)
+
+
+@pytest.fixture(scope="module")
+def result(problem: qn.TrainingProblem) -> qn.TrainingResult:
+    return qn.train(problem, seed=1)
+
+
+def test_auto_says_who_trains_and_why(result: qn.TrainingResult) -> None:
+    assert result.solver.startswith("LiftedAnnealing, ")
+    assert result.is_feasible
+    assert result.violation_count == 0
+    assert result.terms.total == 0
+
+
+def test_networks_are_distinct_and_in_order_of_energy(result: qn.TrainingResult) -> None:
+    assert len(set(result.networks)) == len(result.networks) > 100
+    assert (np.diff(result.energies) >= 0).all()
+    assert result.networks[0] == result.network
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        qn.SimulatedAnnealing(replica_count=200),
+        qn.PopulationAnnealing(replica_count=100),
+        LiftedAnnealing(replica_count=16),
+        qn.CpSat(),
+    ],
+    ids=lambda solver: type(solver).__name__,
+)
+def test_any_solver_of_either_view_trains(problem: qn.TrainingProblem, solver: Any) -> None:
+    result = qn.train(problem, solver, seed=2, time_limit=60)
+    assert result.is_feasible
+    assert result.certificate().terms.total == result.energies[0] == 0
+
+
+def test_the_same_seed_gives_the_same_networks(
+    problem: qn.TrainingProblem, result: qn.TrainingResult
+) -> None:
+    assert qn.train(problem, seed=1).networks == result.networks
+    assert qn.train(problem, seed=2).networks != result.networks
+
+
+@pytest.mark.parametrize("by", ["energy", "margin", "diversity"])
+def test_a_committee_is_much_better_than_its_members(
+    result: qn.TrainingResult, letters: qn.datasets.Letters, by: Any
+) -> None:
+    committee = result.committee(25, by=by)
+    assert len(committee) == 25
+    alone = [
+        network.accuracy(letters.test_inputs, letters.test_outputs) for network in committee.members
+    ]
+    together = committee.accuracy(letters.test_inputs, letters.test_outputs)
+    assert together >= 0.9 > np.mean(alone)
+
+
+def test_all_feasible_replicas_vote_unless_a_size_is_given(result: qn.TrainingResult) -> None:
+    assert len(result.committee()) == len(result.feasible_networks)
+    margins = [c.margins.s2 for c in result.certificates if c.is_feasible]
+    best = result.committee(1, by="margin").members[0]
+    assert best.margins(result.problem.input_spins).s2 == max(margins)
+
+
+def test_ties_of_a_committee_go_to_minus_one() -> None:
+    topology = qn.Topology.dense(1, 1)
+    plus = qn.BinaryNetwork(topology, [1], [1])
+    minus = qn.BinaryNetwork(topology, [-1], [-1])
+    assert qn.Committee([plus, minus]).predict_outputs([[1.0]]).tolist() == [[-1]]
+
+
+def test_sums_of_pre_activations_pick_one_output() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(6, 5, 3), seed=0)
+    other = qn.BinaryNetwork.random(network.topology, seed=1)
+    inputs = np.random.default_rng(0).normal(size=(50, 6))
+    sums = network.pre_activations(inputs)[:, 5:] + other.pre_activations(inputs)[:, 5:]
+    predicted = qn.Committee([network, other], vote="sums").predict_outputs(inputs)
+    assert np.array_equal(predicted.argmax(axis=1), sums.argmax(axis=1))
+    assert ((predicted == 1).sum(axis=1) == 1).all()
+
+
+def test_a_committee_is_saved_and_loaded(result: qn.TrainingResult, tmp_path: Path) -> None:
+    committee = result.committee(7)
+    committee.save(tmp_path / "c.qubonn")
+    assert qn.load(tmp_path / "c.qubonn") == committee
+    result.network.save(tmp_path / "n.qubonn")
+    assert qn.load(tmp_path / "n.qubonn") == result.network
+    data = (tmp_path / "c.qubonn").read_bytes()
+    for cut in (10, len(data) // 2, len(data) - 3):
+        (tmp_path / "bad.qubonn").write_bytes(data[:cut])
+        with pytest.raises(FileFormatError, match=r"bad\.qubonn"):
+            qn.load(tmp_path / "bad.qubonn")
+
+
+def test_cyclic_networks_are_trained_and_certified_with_their_activations() -> None:
+    arcs = [(0, 2), (1, 3), (2, 3), (3, 4), (4, 2), (4, 5), (3, 5), (5, 2)]
+    topology = qn.Topology.from_arcs(arcs, inputs=2, outputs=1)
+    problem = qn.TrainingProblem(topology, [[1, 1], [-1, 1], [1, -1]], [[1], [-1], [1]])
+    result = qn.train(problem)
+    assert result.is_feasible == (qn.CpSat().find_feasible(problem).network is not None)
+    assert result.certificate().terms.total == result.energies[0]
+
+
+def test_progress_is_shown_or_handed_over(problem: qn.TrainingProblem) -> None:
+    seen: list[float] = []
+    qn.train(problem, progress=lambda step: seen.append(step.part))
+    assert seen[-1] == 1
+    assert qn.train(problem, progress=True).is_feasible
+
+
+@pytest.mark.parametrize("solver", ["fastest", 3, None])
+def test_an_unknown_solver_is_refused(problem: qn.TrainingProblem, solver: object) -> None:
+    with pytest.raises(RangeError, match="solver must be 'auto', an engine or a sampler"):
+        qn.train(problem, solver)
+
+
+def test_bad_committees_are_refused(result: qn.TrainingResult) -> None:
+    with pytest.raises(RangeError, match="at least one network"):
+        qn.Committee([])
+    other = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
+    with pytest.raises(TopologyError, match="one topology"):
+        qn.Committee([result.network, other])
+    with pytest.raises(RangeError, match="by must be"):
+        result.committee(3, by="luck")  # type: ignore[arg-type]
