@@ -70,7 +70,7 @@ def run_of(problem: qn.TrainingProblem, seed: int, violation: Any) -> _Run:
 
 def slow_energies(run: _Run, problem: qn.TrainingProblem) -> NDArray[np.float64]:
     """The energy of every replica from its own full assignment, or the linear form of it."""
-    found = run.found(qn.Stop.FINISHED, _NoWatch())
+    found = run.found(qn.Stop.FINISHED, _NoWatch())  # type: ignore[arg-type]
     energies = []
     for replica in range(len(found)):
         certificate = problem.certify(found.network(replica), found.activation_spins[replica])

@@ -143,10 +143,19 @@ class TestField:
         with pytest.raises(AlphabetError, match="field biases must be finite; got"):
             qn.Field(np.zeros(2), np.array([bad]))
 
-    @pytest.mark.parametrize("bad", [np.zeros((2, 3)), np.array(["a"]), np.array(1.0)])
-    def test_must_hold_vectors_of_numbers(self, bad: Any) -> None:
+    @pytest.mark.parametrize("bad", [np.zeros((2, 3)), np.array(1.0)])
+    def test_must_hold_vectors(self, bad: Any) -> None:
         with pytest.raises(ShapeError, match="field weights must be a vector of numbers; got"):
             qn.Field(bad, np.zeros(3))
+
+    def test_must_hold_numbers(self) -> None:
+        with pytest.raises(AlphabetError, match="field weights must hold numbers; got text"):
+            qn.Field(np.array(["a"]), np.zeros(3))  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("bad", [[1.0, 2.0], (1, 2), "strong"])
+    def test_must_be_a_field(self, bad: Any) -> None:
+        with pytest.raises(ShapeError, match=r"field must be a Field\(weights, biases\)"):
+            qn.TrainingProblem(qn.Topology.dense(1, 1), [[1]], [[1]], field=bad)
 
 
 @pytest.mark.parametrize("bad", [[2, 2, 1], "fc(2)", None, qn.BinaryNetwork])

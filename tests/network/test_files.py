@@ -77,6 +77,7 @@ def test_a_network_comes_back_as_it_was(tmp_path: Path, network: qn.BinaryNetwor
     network.save(path)
     loaded = qn.load(path)
     assert loaded == network
+    assert isinstance(loaded, qn.BinaryNetwork)
     assert loaded.weight_spins.dtype == loaded.bias_spins.dtype == np.int8
     assert loaded.topology.source_of.dtype == np.int64
 
@@ -87,6 +88,7 @@ def test_the_papers_networks_come_back_with_their_layers(number: int, tmp_path: 
     network.save(tmp_path / "network")
     loaded = qn.load(str(tmp_path / "network"))
     assert loaded == network
+    assert isinstance(loaded, qn.BinaryNetwork)
     assert loaded.topology.layer_shapes == network.topology.layer_shapes
     letters = qn.datasets.letters(seed=0).test_inputs
     assert loaded.predict_outputs(letters).tolist() == network.predict_outputs(letters).tolist()
