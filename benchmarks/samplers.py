@@ -10,8 +10,6 @@ solution  time to the proved optimum with 99 % probability, for all solvers
 """
 
 import sys
-import time
-from collections.abc import Callable
 from functools import partial
 from math import log
 from typing import Any
@@ -21,6 +19,7 @@ from dwave.samplers import SimulatedAnnealingSampler, TabuSampler
 
 import qubonn as qn
 import qubonn.samplers
+from tables import head, problem_of, show, timed
 
 NETWORKS = range(18)
 OPTIMUM = {8: 2, 9: 1}  # proved by CP-SAT; 0 for all others
@@ -40,28 +39,6 @@ def main() -> None:
     for name in chosen:
         tables[name]()
         print(flush=True)
-
-
-def problem_of(number: int) -> qn.TrainingProblem:
-    letters = qn.datasets.letters(seed=0)
-    return qn.TrainingProblem(
-        qn.paper.topology(number), letters.train_inputs, letters.train_outputs
-    )
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = work()
-    return time.perf_counter() - start, result
-
-
-def show(*cells: object) -> None:
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-
-
-def head(*names: str) -> None:
-    show(*names)
-    show(*("---" for _ in names))
 
 
 # ---- speed ----
@@ -249,9 +226,9 @@ def tabu(qubo: qn.Qubo, optimum: int) -> str:
 
 
 def momentum(qubo: qn.Qubo, optimum: int) -> str:
-    sampler = qn.MomentumAnnealing(replica_count=1000, step_count=1000)
+    sampler = qn.MomentumAnnealing(replica_count=256, step_count=1000)
     seconds, samples = timed(lambda: sampler.sample(qubo, seed=5))
-    return until_99(seconds / 1000, int((samples.energies == optimum).sum()), 1000)
+    return until_99(seconds / 256, int((samples.energies == optimum).sum()), 256)
 
 
 def cp_sat(problem: qn.TrainingProblem, optimum: int) -> str:

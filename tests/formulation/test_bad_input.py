@@ -150,7 +150,7 @@ class TestField:
 
     def test_must_hold_numbers(self) -> None:
         with pytest.raises(AlphabetError, match="field weights must hold numbers; got text"):
-            qn.Field(np.array(["a"]), np.zeros(3))  # type: ignore[arg-type]
+            qn.Field(np.array(["a"]), np.zeros(3))
 
     @pytest.mark.parametrize("bad", [[1.0, 2.0], (1, 2), "strong"])
     def test_must_be_a_field(self, bad: Any) -> None:
