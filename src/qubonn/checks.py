@@ -148,14 +148,14 @@ def require_bits(name: str, values: ArrayLike, *, count: int) -> BitMatrix:
     return array.astype(np.int8, copy=False)
 
 
-def require_memory(what: str, byte_count: int) -> None:
-    """Refuse work that needs more memory than the machine has free."""
+def require_memory(
+    what: str, byte_count: int, *, hint: str = "use fewer examples or a smaller network"
+) -> None:
+    """Refuse work that needs more memory than the machine has free; `hint` says what to do."""
     free = _free_memory() if byte_count > HARMLESS_BYTES else None
     if free is not None and byte_count > free:
-        raise RangeError(
-            f"{what} needs about {byte_count / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free: "
-            "use fewer examples or a smaller network"
-        )
+        needed = f"{byte_count / 2**30:,.1f} GiB"
+        raise RangeError(f"{what} needs about {needed} and {free / 2**30:.1f} GiB are free: {hint}")
 
 
 def _matrix(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 from qubonn.checks import require_count
@@ -24,6 +25,9 @@ class Progress:
     best_energy: float
     seconds: float
 
+
+SLICE_SECONDS = 0.05  # between two looks at the clock
+TARGET_SLICE = 10  # steps between two looks for the target
 
 Report = Callable[[Progress], bool | None]  # True asks the sampler to stop
 
@@ -46,6 +50,7 @@ class Watch:
         self.time_limit = time_limit
         self.target_energy = target_energy
         self._report = report
+        self._slice_size = 1
 
     @property
     def seconds(self) -> float:
@@ -63,15 +68,52 @@ class Watch:
         return self.target_energy is not None or self._report is not None
 
     def verdict(self, part: float, best_energy: float) -> Stop | None:
-        """Report progress and return why to stop now, or None to go on."""
-        if self._report is not None and self._report(
+        """Report progress and return why to stop now, or None to go on.
+
+        Work that is all done (`part` 1) is finished, whatever the clock says.
+        """
+        wants_stop = self._report is not None and self._report(
             Progress(part, float(best_energy), self.seconds)
-        ):
-            return Stop.INTERRUPTED
-        if self.target_energy is not None and best_energy <= self.target_energy:
+        )
+        if self.is_reached_by(best_energy):
             return Stop.TARGET
-        if self.seconds_left <= 0:
-            return Stop.TIME_LIMIT
+        if part >= 1:
+            return None
+        if wants_stop:
+            return Stop.INTERRUPTED
+        return Stop.TIME_LIMIT if self.seconds_left <= 0 else None
+
+    def is_reached_by(self, energy: float) -> bool:
+        """Whether an energy is at or below the target; a billionth of it counts as rounding."""
+        if self.target_energy is None:
+            return False
+        return bool(energy <= self.target_energy + 1e-9 * max(1.0, abs(self.target_energy)))
+
+    def work(
+        self,
+        span: range,
+        total: int,
+        advance: Callable[[int, int], None],
+        best_energy: Callable[[], float],
+    ) -> Stop | None:
+        """Do the steps of `span`, out of `total` in the run, in slices; ask `verdict` in between.
+
+        A slice is what fits SLICE_SECONDS. With a target it is TARGET_SLICE steps, so that where a
+        run stops does not depend on the clock.
+        """
+        done = span.start
+        while done < span.stop:
+            size = self._slice_size if self.target_energy is None else TARGET_SLICE
+            end = min(done + size, span.stop)
+            start = time.perf_counter()
+            advance(done, end)
+            verdict = self.verdict(end / total, best_energy())
+            if verdict is not None:
+                return verdict
+            seconds = max(time.perf_counter() - start, 1e-6)
+            fitting = (end - done) * min(SLICE_SECONDS, max(self.seconds_left, 0)) / seconds
+            self._slice_size = int(min(max(fitting, 1), 8 * size))
+            done = end
         return None
 
 
@@ -81,4 +123,4 @@ def require_seed(seed: int) -> int:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

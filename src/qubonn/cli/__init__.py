@@ -35,7 +35,7 @@ class _LazyGroup(click.Group):
     def invoke(self, context: click.Context) -> object:
         try:
             return super().invoke(context)
-        except QubonnError as error:
+        except (QubonnError, OSError) as error:
             raise click.ClickException(str(error)) from error
 
 

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_count
-from qubonn.errors import MissingExtra, QubonnError, RangeError
+from qubonn.errors import MissingExtra, QubonnError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
+from qubonn.watching import Watch, require_seed
 
 __all__ = ["CpSat", "ExactResult", "Proof"]
 
@@ -30,18 +31,22 @@ class Proof(Enum):
 
 @dataclass(frozen=True, eq=False)
 class ExactResult:
-    """What CP-SAT found: a network (or None), the value asked for, and the proved bound on it."""
+    """What CP-SAT found: a network (or None), the value asked for, and the proved bound on it.
+
+    Without a network there is no value and no bound.
+    """
 
     proof: Proof
     network: BinaryNetwork | None
     activations: NDArray[np.int8] | None  # examples x nodes, as in the solution
     value: int | None
-    bound: float
+    bound: float | None
     seconds: float
 
     def __repr__(self) -> str:
+        bound = None if self.bound is None else f"{self.bound:g}"
         return (
-            f"ExactResult({self.proof.name}, value={self.value}, bound={self.bound:g}, "
+            f"ExactResult({self.proof.name}, value={self.value}, bound={bound}, "
             f"{self.seconds:.3f} s)"
         )
 
@@ -50,8 +55,9 @@ class ExactResult:
 class CpSat:
     """OR-tools CP-SAT on the training problem; any topology, cycles included.
 
-    `find_feasible`, `fewest_violations` and `largest_margin` ask three questions. The same seed and
-    worker count give the same answer while no time limit strikes.
+    `find_feasible`, `fewest_violations` and `largest_margin` ask three questions. With one worker
+    the same seed gives the same answer while no time limit strikes; several workers race, and who
+    wins is chance.
     """
 
     worker_count: int = 1
@@ -62,8 +68,11 @@ class CpSat:
     def find_feasible(
         self, problem: TrainingProblem, *, seed: int = 0, time_limit: float | None = None
     ) -> ExactResult:
-        """Find a network that satisfies every constraint, or prove that there is none."""
-        return self._solve(_Model(problem), seed, time_limit)
+        """Find a network that satisfies every constraint, or prove that there is none.
+
+        Every output must be as wanted, also where the problem leaves outputs free.
+        """
+        return self._solve(problem, seed, time_limit)
 
     def fewest_violations(
         self, problem: TrainingProblem, *, seed: int = 0, time_limit: float | None = None
@@ -73,26 +82,27 @@ class CpSat:
         Breaking a product is never better than breaking the activation it enters, so this is the
         least number of violated constraints of any kind.
         """
-        return self._solve(_Model(problem, may_violate=True), seed, time_limit)
+        return self._solve(problem, seed, time_limit, may_violate=True)
 
     def largest_margin(
         self, problem: TrainingProblem, *, seed: int = 0, time_limit: float | None = None
     ) -> ExactResult:
-        """Maximise S2 over the networks that satisfy every constraint."""
-        return self._solve(_Model(problem, wants_margin=True), seed, time_limit)
+        """Maximise S2 over the networks that satisfy every constraint and give every output."""
+        return self._solve(problem, seed, time_limit, wants_margin=True)
 
-    def _solve(self, model: "_Model", seed: int, time_limit: float | None) -> ExactResult:
+    def _solve(
+        self, problem: TrainingProblem, seed: int, time_limit: float | None, **question: bool
+    ) -> ExactResult:
+        require_seed(seed)
+        watch = Watch(time_limit=time_limit)
+        model = _Model(problem, **question)
         solver = model.cp_model.CpSolver()
         solver.parameters.num_workers = self.worker_count
-        solver.parameters.random_seed = require_count("seed", seed, least=0) % 2**31
-        if time_limit is not None:
-            if not time_limit > 0:
-                raise RangeError(
-                    f"time_limit must be a positive number of seconds; got {time_limit}"
-                )
-            solver.parameters.max_time_in_seconds = time_limit
+        solver.parameters.random_seed = seed % 2**31
+        if time_limit is not None:  # building the model took some of it
+            solver.parameters.max_time_in_seconds = max(watch.seconds_left, 1e-3)
         status = solver.solve(model.model)
-        return model.read(solver, status)
+        return model.read(solver, status, watch.seconds)
 
 
 class _Model:
@@ -103,6 +113,7 @@ class _Model:
     ) -> None:
         self.cp_model = _ortools()
         self.problem, self.topology = problem, problem.topology
+        self.must_give_outputs = problem.has_fixed_outputs or not may_violate
         self.model = self.cp_model.CpModel()
         new = self.model.new_bool_var
         self.weights = [new(f"v{w}") for w in range(self.topology.weight_count)]
@@ -118,7 +129,7 @@ class _Model:
         elif wants_margin:
             self.model.maximize(sum(self.margins))
 
-    def read(self, solver: Any, status: Any) -> ExactResult:
+    def read(self, solver: Any, status: Any, seconds: float) -> ExactResult:
         """Turn a solution back into a network."""
         proof = {
             self.cp_model.OPTIMAL: Proof.OPTIMAL,
@@ -129,16 +140,15 @@ class _Model:
         if proof is None:
             raise QubonnError(f"CP-SAT refused the model: {solver.status_name(status)}")
         if proof in (Proof.INFEASIBLE, Proof.UNKNOWN):
-            return ExactResult(
-                proof, None, None, None, solver.best_objective_bound, solver.wall_time
-            )
+            # CP-SAT has a bound here too, but it is 0 where nothing was proved
+            return ExactResult(proof, None, None, None, None, seconds)
         network = BinaryNetwork(
             self.topology, _spins(solver, self.weights), _spins(solver, self.biases)
         )
         activations = np.array([_spins(solver, row) for row in self.activations], dtype=np.int8)
         value = round(solver.objective_value) if self.is_optimising else 0
         bound = solver.best_objective_bound if self.is_optimising else 0.0
-        return ExactResult(proof, network, activations, value, bound, solver.wall_time)
+        return ExactResult(proof, network, activations, value, bound, seconds)
 
     def _add_example(self, k: int, may_violate: bool, wants_margin: bool) -> list[Any]:
         activations = [self._activation(k, node) for node in range(self.topology.node_count)]
@@ -153,7 +163,7 @@ class _Model:
         if node not in self.topology.outputs:
             return self.model.new_bool_var(f"y{k},{node}")
         wanted = int(problem.output_spins[k, node - self.topology.outputs.start] > 0)
-        if problem.has_fixed_outputs:
+        if self.must_give_outputs:
             return self.model.new_constant(wanted)
         free = self.model.new_bool_var(f"y{k},{node}")
         self.costs.append(1 - free if wanted else free)
@@ -186,7 +196,7 @@ class _Model:
         weight = self.weights[int(self.topology.weight_of[arc])]
         if source in self.topology.inputs:
             return weight if self.problem.input_spins[k, source] > 0 else ~weight
-        if source in self.topology.outputs and self.problem.has_fixed_outputs:
+        if source in self.topology.outputs and self.must_give_outputs:
             wanted = self.problem.output_spins[k, source - self.topology.outputs.start]
             return weight if wanted > 0 else ~weight
         agree = self.model.new_bool_var(f"t{k},{arc}")

@@ -5,7 +5,6 @@ a zero of the paper's, and the other way round. With a margin strength below 1/2
 state is the paper's at its best counts.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -25,7 +24,6 @@ from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["LiftedAnnealing"]
 
-SLICE_SECONDS = 0.05
 QUENCH_SWEEPS = 10  # at temperature zero, at the end
 MEASURED = 16  # replicas quenched to measure temperatures
 NO_TARGET = -(2**31) + 1
@@ -74,9 +72,8 @@ class LiftedAnnealing:
     ) -> Found:
         """Anneal all replicas and return their networks, lowest energy first.
 
-        With a target a block of replicas stops as soon as one of them is there. Replicas start from
-        random parameters and activations, or from `initial_networks`, repeated as needed, with
-        random activations.
+        A target is looked for every ten sweeps. Replicas start from random parameters and
+        activations, or from `initial_networks`, repeated as needed, with random activations.
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
@@ -122,23 +119,15 @@ class _Run:
     def anneal(self, watch: Watch) -> Stop:
         """Cool in slices and look at the watch in between; quench at the end."""
         temperatures = self.temperatures()
-        slice_size, total = 8, len(temperatures)
-        target = NO_TARGET
-        if watch.target_energy is not None:
-            target = int(np.floor((watch.target_energy - self.offset) / self.unit + 1e-9))
+
+        def advance(start: int, end: int) -> None:
+            self._advance(temperatures[start:end], NO_TARGET)
+
         try:
-            while self.sweep < total:
-                start = time.perf_counter()
-                self._advance(temperatures[self.sweep : self.sweep + slice_size], target)
-                verdict = watch.verdict(self.sweep / total, self.best_energy)
-                if verdict is not None and (verdict is Stop.TARGET or self.sweep < total):
-                    return verdict
-                seconds = max(time.perf_counter() - start, 1e-6)
-                fitting = slice_size * min(SLICE_SECONDS, watch.seconds_left) / seconds
-                slice_size = int(min(max(fitting, 1), 8 * slice_size))
+            span = range(len(temperatures))
+            return watch.work(span, len(span), advance, self.best_energy) or Stop.FINISHED
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
-        return Stop.FINISHED
 
     def temperatures(self) -> NDArray[np.float64]:
         """A row for each sweep: temperatures of weights, biases and activations; then zeros."""
@@ -149,7 +138,6 @@ class _Run:
         cooling = hottest * (coldest / hottest) ** steps[:, None]
         return np.concatenate([cooling, np.zeros((QUENCH_SWEEPS, 3))])
 
-    @property
     def best_energy(self) -> float:
         """The lowest energy of any replica now."""
         return float(self._replica_energies().min())

@@ -52,7 +52,7 @@ BYTES_PER_TERM = 64  # of an unmerged term at the peak of building
 
 @dataclass(frozen=True)
 class ProblemSize:
-    """The counts of the paper's tab:networks, and the number of bits and couplings of the QUBO."""
+    """The counts of the paper's tab:networks, and the number of bits of the QUBO."""
 
     nodes: int
     arcs: int
@@ -76,7 +76,9 @@ class Certificate:
         return self.violations.count == 0 and self.terms.output == 0
 
     def __repr__(self) -> str:
-        verdict = "feasible" if self.is_feasible else f"infeasible, {self.violations!r}"
+        verdict = "feasible"
+        if not self.is_feasible:
+            verdict = f"infeasible, {self.violations!r}, {self.terms.output} wrong outputs"
         return (
             f"Certificate({verdict}: H1={self.terms.activation}, H2={self.terms.product}, "
             f"S1={self.margins.s1}, S2={self.margins.s2})"
@@ -315,15 +317,17 @@ class TrainingProblem:
     def _settled(
         self, network: BinaryNetwork, held: NDArray[np.int64], held_spins: SpinMatrix
     ) -> SpinMatrix:
-        """For each example the consistent state that also agrees best with the fixed outputs."""
+        """For each example the consistent state that agrees best with the outputs."""
         plan = plan_all(self.topology, network.weight_spins, network.bias_spins)
         first = self.topology.input_count
         chosen = []
-        for inputs, outputs in zip(self.input_spins, held_spins, strict=True):
+        rows = zip(self.input_spins, held_spins, self.output_spins, strict=True)
+        for inputs, outputs, wanted in rows:
             settled = network.settle(inputs, clamped=(held, outputs))
             states = settled.states if len(settled.states) else settled.closest[None]
             sums = pre_activations_of(plan, self.topology, states)
             wrong_count = (sign(sums) != states[:, first:]).sum(axis=1)
+            wrong_count += (states[:, self.topology.outputs.start :] != wanted).sum(axis=1)
             chosen.append(states[np.argmin(wrong_count)])
         return np.stack(chosen)
 

@@ -5,6 +5,7 @@ Network, input spins -> activations and pre-activations.  Paper, eq:activation.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -63,14 +64,14 @@ def plan_levels(
     topology: Topology, weights: SpinVector, biases: SpinVector, cut: Iterable[int] = ()
 ) -> tuple[LevelPlan, ...]:
     """Prepare a forward pass in which the nodes of `cut` are known beforehand."""
-    return tuple(_plan(topology, weights, biases, nodes) for nodes in topology.levels(cut))
+    wirings = _wirings(topology, tuple(cut))
+    return tuple(_plan(topology, wiring, weights, biases) for wiring in wirings)
 
 
 def plan_all(topology: Topology, weights: SpinVector, biases: SpinVector) -> tuple[LevelPlan, ...]:
     """Prepare pre-activations of all neurons from complete activations; cycles do not matter."""
-    everyone = np.arange(topology.input_count, topology.node_count)
-    levels = topology.levels_or_none(()) or (everyone,)
-    return tuple(_plan(topology, weights, biases, nodes) for nodes in levels)
+    wirings = _wirings_of_all(topology)
+    return tuple(_plan(topology, wiring, weights, biases) for wiring in wirings)
 
 
 def run_forward(
@@ -116,19 +117,56 @@ def chunks(row_count: int, node_count: int) -> Iterator[slice]:
     return (slice(start, min(start + size, row_count)) for start in range(0, row_count, size))
 
 
-def _plan(
-    topology: Topology, weights: SpinVector, biases: SpinVector, nodes: IntVector
-) -> LevelPlan:
-    from scipy.sparse import coo_array
+@dataclass(frozen=True, eq=False)
+class _Wiring:
+    """The arcs into one level, as places in its matrix; the same for all networks of a topology."""
 
+    nodes: IntVector
+    sources: IntVector
+    place: IntVector  # of each arc in the flattened matrix, sources x nodes
+    weights: IntVector  # of each arc
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the level's matrix."""
+        return len(self.sources), len(self.nodes)
+
+
+@lru_cache(maxsize=16)
+def _wirings(topology: Topology, cut: tuple[int, ...]) -> tuple[_Wiring, ...]:
+    return tuple(_wiring(topology, nodes) for nodes in topology.levels(cut))
+
+
+@lru_cache(maxsize=16)
+def _wirings_of_all(topology: Topology) -> tuple[_Wiring, ...]:
+    everyone = np.arange(topology.input_count, topology.node_count)
+    levels = topology.levels_or_none(()) or (everyone,)
+    return tuple(_wiring(topology, nodes) for nodes in levels)
+
+
+def _wiring(topology: Topology, nodes: IntVector) -> _Wiring:
     is_here = np.zeros(topology.node_count, dtype=bool)
     is_here[nodes] = True
     arcs = np.flatnonzero(is_here[topology.target_of])
-    sources, source_column = np.unique(topology.source_of[arcs], return_inverse=True)
+    sources, source_row = np.unique(topology.source_of[arcs], return_inverse=True)
     target_column = np.searchsorted(nodes, topology.target_of[arcs])
-    values = weights[topology.weight_of[arcs]].astype(np.float32)
-    shape = (len(sources), len(nodes))
-    matrix = coo_array((values, (source_column, target_column)), shape=shape)
-    is_dense = 8 * len(arcs) >= shape[0] * shape[1]
-    level_biases = biases[nodes - topology.input_count].astype(np.float32)
-    return LevelPlan(nodes, sources, matrix.toarray() if is_dense else matrix.tocsr(), level_biases)
+    place = source_row * len(nodes) + target_column
+    return _Wiring(nodes, sources, place, topology.weight_of[arcs])
+
+
+def _plan(
+    topology: Topology, wiring: _Wiring, weights: SpinVector, biases: SpinVector
+) -> LevelPlan:
+    rows, columns = wiring.shape
+    values = weights[wiring.weights]
+    matrix: Any
+    if 8 * len(values) >= rows * columns:
+        flat = np.bincount(wiring.place, weights=values, minlength=rows * columns)
+        matrix = flat.astype(np.float32).reshape(rows, columns)
+    else:
+        from scipy.sparse import coo_array
+
+        places = np.divmod(wiring.place, columns)
+        matrix = coo_array((values.astype(np.float32), places), shape=wiring.shape).tocsr()
+    level_biases = biases[wiring.nodes - topology.input_count].astype(np.float32)
+    return LevelPlan(wiring.nodes, wiring.sources, matrix, level_biases)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import require_bits
+from qubonn.checks import BitMatrix, require_bits
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from qubonn.quadratic.ising import Ising
 
 __all__ = ["NeighbourLists", "Qubo"]
+
+CHUNK_BYTES = 64 << 20  # of states widened at once
 
 NeighbourLists = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
 
@@ -128,8 +130,14 @@ class Qubo:
             both = states[self.rows] & states[self.columns]
             total = states @ self.linear + both @ self.couplings + self.offset
             return total.item()
+        rows = max(1, CHUNK_BYTES // (8 * max(self.variable_count, 1)))
+        parts = [states[first : first + rows] for first in range(0, max(len(states), 1), rows)]
+        return np.concatenate([self._energies(part) for part in parts])
+
+    def _energies(self, states: BitMatrix) -> NDArray[Any]:
         wide = states.astype(self.linear.dtype)
-        return wide @ self.linear + ((wide @ self._triangle) * wide).sum(axis=1) + self.offset
+        pairs = ((wide @ self._triangle) * wide).sum(axis=1)
+        return np.asarray(wide @ self.linear + pairs + self.offset)
 
     def neighbour_lists(self) -> NeighbourLists:
         """Return (linear, starts, columns, couplings) for kernels, each coupling both ways.

@@ -88,4 +88,5 @@ class Samples:
         return Samples(self.bits[rows], self.energies[rows], self.stop, self.info)
 
     def __repr__(self) -> str:
-        return f"Samples({len(self)} states, best energy {self.best_energy}, {self.stop.name})"
+        best = self.best_energy if len(self) else "none"
+        return f"Samples({len(self)} states, best energy {best}, {self.stop.name})"

@@ -3,12 +3,16 @@
 Qubo -> dimod model -> their sample set -> Samples.
 """
 
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.watching import Report, Watch, require_seed
@@ -22,13 +26,23 @@ class DimodSolver:
 
     `parameters` go to every call of ``sampler.sample``. Seed, time limit and target energy are
     passed on under the names that the sampler knows: `seed`; `time_limit`, `timeout` (tabu) or an
-    `interrupt_function` that is asked between reads; `energy_threshold`. Whatever it does not know
-    is not obeyed: a QPU takes no seed. OpenJij gives identical reads for a seed, so it is called
-    once for each read.
+    `interrupt_function` that is asked between reads; `energy_threshold`. Of two time limits the
+    shorter one holds. Whatever it does not know is not obeyed: a QPU takes no seed. OpenJij gives
+    identical reads for a seed, so it is called once for each read.
+
+    Ctrl-C waits for the sampler to stop, which may take until its end where it knows no
+    `interrupt_function`; a second Ctrl-C does not wait. A dimod sampler tells no energies on its
+    way, so `report` is called at the end, and after each read of OpenJij.
     """
 
     sampler: Any
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if "seed" in self.parameters:
+            raise RangeError(
+                "parameters must not hold a seed; give it to each run: sample(qubo, seed=...)"
+            )
 
     def sample(
         self,
@@ -46,10 +60,10 @@ class DimodSolver:
             return Samples.of(qubo, np.zeros((1, 0), dtype=np.int8))
         call = _Call(self.sampler, dict(self.parameters), qubo, watch)
         run = call.one_by_one if _repeats_itself(self.sampler) else call.at_once
-        states, info = run(seed)
-        samples = Samples.of(qubo, states, stop=call.stop, info={"seconds": watch.seconds, **info})
-        watch.verdict(1.0, samples.best_energy)
-        return samples
+        with call.noting_ctrl_c():
+            states, info = run(seed)
+        stop = call.stop(qubo.energy(states).min())
+        return Samples.of(qubo, states, stop=stop, info={"seconds": watch.seconds, **info})
 
 
 class _Call:
@@ -58,64 +72,93 @@ class _Call:
     def __init__(self, sampler: Any, parameters: dict[str, Any], qubo: Qubo, watch: Watch) -> None:
         self.sampler, self.parameters, self.qubo, self.watch = sampler, parameters, qubo, watch
         self.known = set(getattr(sampler, "parameters", {}) or {})
-        self.stop = Stop.FINISHED
+        self.is_interrupted = False
+        self.users_function: Any = None
+
+    @contextmanager
+    def noting_ctrl_c(self) -> Iterator[None]:
+        """Note the first Ctrl-C instead of raising it: compiled samplers swallow exceptions."""
+        before = signal.getsignal(signal.SIGINT)
+        if threading.current_thread() is not threading.main_thread() or not callable(before):
+            yield  # only the main thread gets signals; somebody else looks after them
+            return
+
+        def note(number: int, frame: Any) -> None:
+            if self.is_interrupted:
+                before(number, frame)
+            self.is_interrupted = True
+
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def at_once(self, seed: int) -> tuple[Any, Mapping[str, Any]]:
         """Ask for all reads in one call."""
         found = self.sampler.sample(_model(self.qubo), **self._arguments(seed))
-        return _states(found, self.qubo), dict(found.info)
+        states = _states(found, self.qubo)  # some samplers only start to work when they are read
+        self.watch.verdict(1.0, self.qubo.energy(states).min())
+        return states, dict(found.info)
 
     def one_by_one(self, seed: int) -> tuple[Any, Mapping[str, Any]]:
         """Ask for the reads in calls of their own, each with its own seed."""
         arguments = self._arguments(seed)
-        read_count = int(arguments.pop("num_reads", 1))
+        read_count = require_count("num_reads", arguments.pop("num_reads", 1))
         seeds = np.random.SeedSequence(seed).generate_state(read_count)
-        model, rows = _model(self.qubo), []
-        try:
-            for read, read_seed in enumerate(seeds.tolist()):
-                arguments.update(num_reads=1, seed=read_seed)
-                found = self.sampler.sample(model, **arguments)
-                rows.append(_states(found, self.qubo)[:1])
-                energy = self.qubo.energy(rows[-1]).min()
-                verdict = self.watch.verdict((read + 1) / read_count, energy)
-                if verdict is not None:
-                    self.stop = verdict
-                    break
-        except KeyboardInterrupt:
-            if not rows:
-                raise
-            self.stop = Stop.INTERRUPTED
+        model, rows, best = _model(self.qubo), [], float("inf")
+        for read, read_seed in enumerate(seeds.tolist(), start=1):
+            arguments.update(num_reads=1, seed=read_seed)
+            found = self.sampler.sample(model, **arguments)
+            rows.append(_states(found, self.qubo)[:1])
+            best = min(best, self.qubo.energy(rows[-1]).min().item())
+            verdict = self.watch.verdict(read / read_count, best)
+            if read < read_count and verdict is Stop.INTERRUPTED:
+                self.is_interrupted = True
+            if verdict is not None or self.is_interrupted:
+                break
         return np.concatenate(rows), {}
+
+    def stop(self, best_energy: float) -> Stop:
+        """Why the run ended."""
+        if self.is_interrupted:
+            return Stop.INTERRUPTED
+        if self.watch.target_energy is not None and best_energy <= self.watch.target_energy:
+            return Stop.TARGET
+        return Stop.TIME_LIMIT if self.watch.seconds_left <= 0 else Stop.FINISHED
 
     def _arguments(self, seed: int) -> dict[str, Any]:
         arguments = dict(self.parameters)
         if "seed" in self.known:
-            arguments.setdefault("seed", seed % 2**31)
+            arguments["seed"] = seed % 2**31
         if "energy_threshold" in self.known and self.watch.target_energy is not None:
             # tabu compares with energies that lack the offset
             threshold = self.watch.target_energy - self.qubo.offset
             arguments.setdefault("energy_threshold", threshold)
-        return self._with_time_limit(arguments)
-
-    def _with_time_limit(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        limit = self.watch.time_limit
         if "interrupt_function" in self.known:
-            arguments.setdefault("interrupt_function", self._should_stop)
-        elif limit is not None and "timeout" in self.known:  # milliseconds for each read
-            reads = max(int(arguments.get("num_reads", 1)), 1)
-            arguments.setdefault("timeout", max(int(1000 * limit / reads), 1))
-        elif limit is not None and "time_limit" in self.known:
-            arguments.setdefault("time_limit", limit)
+            self.users_function = arguments.get("interrupt_function")
+            arguments["interrupt_function"] = self._should_stop
+        if self.watch.time_limit is not None:
+            self._limit_time(arguments, self.watch.time_limit)
         return arguments
 
+    def _limit_time(self, arguments: dict[str, Any], limit: float) -> None:
+        """Lower the sampler's own limits to ours."""
+        if "time_limit" in self.known:
+            arguments["time_limit"] = _shorter(arguments.get("time_limit"), limit)
+        if "timeout" in self.known:  # milliseconds for each read; a negative one is none
+            reads = max(int(arguments.get("num_reads") or 1), 1)
+            share = max(int(1000 * limit / reads), 1)
+            arguments["timeout"] = _shorter(arguments.get("timeout"), share)
+
     def _should_stop(self) -> bool:
-        try:
-            verdict = self.watch.verdict(0.0, float("inf"))
-        except KeyboardInterrupt:
-            verdict = Stop.INTERRUPTED
-        if verdict is not None:
-            self.stop = verdict
-        return verdict is not None
+        if self.users_function is not None and self.users_function():
+            self.is_interrupted = True
+        return self.is_interrupted or self.watch.seconds_left <= 0
+
+
+def _shorter(given: Any, ours: Any) -> Any:
+    return ours if given is None or given < 0 else min(given, ours)
 
 
 def _model(qubo: Qubo) -> Any:

@@ -1,4 +1,4 @@
-"""AnnealingSampler: our annealer as a dimod sampler, for people who live in dimod.
+"""AnnealingSampler, AsDimodSampler: ours as dimod samplers, for people who live in dimod.
 
 dimod model -> dimod sample set.
 """
@@ -10,11 +10,42 @@ from typing import Any
 import dimod
 import numpy as np
 
+from qubonn.checks import require_count
 from qubonn.errors import RangeError
-from qubonn.quadratic import Qubo
+from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.annealing import SimulatedAnnealing
+from qubonn.samplers.base import Sampler
 
-__all__ = ["AnnealingSampler"]
+__all__ = ["AnnealingSampler", "AsDimodSampler"]
+
+
+class AsDimodSampler(dimod.Sampler):  # type: ignore[misc]
+    """Any sampler of ours behind dimod's interface.
+
+    >>> from qubonn.samplers import Exhaustive
+    >>> model = dimod.BinaryQuadraticModel({"a": -1, "b": 2}, {}, 0, "BINARY")
+    >>> AsDimodSampler(Exhaustive()).sample(model).first.sample
+    {'a': np.int8(1), 'b': np.int8(0)}
+    """
+
+    def __init__(self, sampler: Sampler) -> None:
+        self.sampler = sampler
+        self.properties: dict[str, Any] = {"sampler": repr(sampler)}
+        self.parameters: dict[str, Any] = {"seed": [], "time_limit": []}
+
+    def sample(
+        self,
+        bqm: dimod.BinaryQuadraticModel,
+        *,
+        seed: int | None = None,
+        time_limit: float | None = None,
+        **unknown: Any,
+    ) -> dimod.SampleSet:
+        """Sample a model; without `seed` one is drawn and noted in ``info``."""
+        self.remove_unknown_kwargs(**unknown)
+        start, seed = time.perf_counter(), _drawn(seed)
+        samples = self.sampler.sample(Qubo.from_dimod(bqm), seed=seed, time_limit=time_limit)
+        return _sample_set(bqm, samples, seed, time.perf_counter() - start)
 
 
 class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
@@ -61,21 +92,27 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
             raise RangeError(f"beta_schedule_type must be 'geometric'; got {beta_schedule_type!r}")
         start = time.perf_counter()
         states = _initial_states(bqm, initial_states)
-        reads = num_reads or (1 if states is None else len(states))
+        reads = _read_count(num_reads, states)
         annealer = _annealer(reads, num_sweeps, beta_range)
-        number = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
+        seed = _drawn(seed)
         samples = annealer.sample(
             Qubo.from_dimod(bqm),
-            seed=number,
+            seed=seed,
             time_limit=time_limit,
             report=None if interrupt_function is None else lambda _: interrupt_function(),
             initial_states=None if states is None else np.resize(states, (reads, states.shape[1])),
         )
-        info = {**samples.info, "seed": number, "stop": samples.stop.name}
-        info["timing"] = {"sampling_seconds": time.perf_counter() - start}
-        return dimod.SampleSet.from_samples_bqm(
-            dimod.as_samples((samples.bits, list(bqm.variables))), _binary(bqm), info=info
-        ).change_vartype(bqm.vartype, inplace=False)
+        return _sample_set(bqm, samples, seed, time.perf_counter() - start)
+
+
+def _read_count(num_reads: int | None, states: Any) -> int:
+    if num_reads is None:
+        return 1 if states is None else len(states)
+    return require_count("num_reads", num_reads)
+
+
+def _drawn(seed: int | None) -> int:
+    return int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
 
 
 def _annealer(
@@ -102,6 +139,17 @@ def _initial_states(bqm: dimod.BinaryQuadraticModel, initial_states: Any) -> Any
     )
     columns = [given.variables.index(variable) for variable in bqm.variables]
     return np.asarray(given.record.sample)[:, columns]
+
+
+def _sample_set(
+    bqm: dimod.BinaryQuadraticModel, samples: Samples, seed: int, seconds: float
+) -> dimod.SampleSet:
+    """Samples in the names and the alphabet of the model."""
+    info = {**samples.info, "seed": seed, "stop": samples.stop.name}
+    info["timing"] = {"sampling_seconds": seconds}
+    return dimod.SampleSet.from_samples_bqm(
+        dimod.as_samples((samples.bits, list(bqm.variables))), _binary(bqm), info=info
+    ).change_vartype(bqm.vartype, inplace=False)
 
 
 def _binary(bqm: dimod.BinaryQuadraticModel) -> dimod.BinaryQuadraticModel:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix, require_count
+from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.watching import Report, Watch, require_seed
@@ -53,6 +53,11 @@ class Exhaustive:
                 f"Exhaustive takes QUBOs of at most {MOST_VARIABLES} variables; got "
                 f"{qubo.variable_count}: use SimulatedAnnealing"
             )
+        require_memory(
+            f"keeping {self.state_count:,} states",
+            16 * min(self.state_count, 1 << qubo.variable_count) * max(qubo.variable_count, 1),
+            hint="ask for fewer states",
+        )
         states, stop = self._lowest(qubo, watch)
         return Samples.of(qubo, states, stop=stop, info={"seconds": watch.seconds})
 
@@ -62,13 +67,15 @@ class Exhaustive:
         stop = Stop.FINISHED
         for start in range(0, total, 1 << CHUNK_BITS):
             numbers = np.arange(start, min(start + (1 << CHUNK_BITS), total))
-            candidates = np.concatenate([kept, numbers])
-            energies = qubo.energy(_bits(candidates, qubo.variable_count))
-            order = np.argsort(energies, kind="stable")[: self.state_count]
-            kept = candidates[order]
             try:
+                candidates = np.concatenate([kept, numbers])
+                energies = qubo.energy(_bits(candidates, qubo.variable_count))
+                order = np.argsort(energies, kind="stable")[: self.state_count]
+                kept = candidates[order]
                 verdict = watch.verdict(int(numbers[-1] + 1) / total, energies[order[0]])
             except KeyboardInterrupt:
+                if not len(kept):
+                    raise  # nothing to return yet
                 verdict = Stop.INTERRUPTED
             if verdict is not None:
                 stop = verdict

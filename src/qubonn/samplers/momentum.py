@@ -18,8 +18,8 @@ from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import MissingExtra, RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.refining import descend
-from qubonn.samplers.schedules import geometric, require_temperatures
-from qubonn.samplers.temperatures import default_temperatures
+from qubonn.samplers.schedules import geometric
+from qubonn.samplers.temperatures import chosen_temperatures, require_given_temperatures
 from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["MomentumAnnealing"]
@@ -50,8 +50,7 @@ class MomentumAnnealing:
             raise RangeError(
                 f"self_coupling must be 'spectral' or 'absolute'; got {self.self_coupling!r}"
             )
-        if self.hottest is not None and self.coldest is not None:
-            require_temperatures(self.hottest, self.coldest)
+        require_given_temperatures(self.hottest, self.coldest)
 
     def sample(
         self,
@@ -68,22 +67,16 @@ class MomentumAnnealing:
         count = qubo.variable_count
         require_memory(
             f"momentum annealing of {count:,} variables x {self.replica_count:,} replicas",
-            4 * count * (3 * count + 6 * self.replica_count),
+            4 * count * (8 * count + 6 * self.replica_count),
+            hint="use fewer replicas, or SimulatedAnnealing for sparse QUBOs",
         )
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
-        hottest, coldest = self._temperatures(qubo)
+        hottest, coldest = chosen_temperatures(qubo, self.hottest, self.coldest)
         run = _Run(torch, qubo, self, seed)
         stop = run.anneal(geometric(hottest, coldest, self.step_count), watch)
         states = descend(qubo, run.states())
         info = {"hottest": hottest, "coldest": coldest, "steps": run.step, "seconds": watch.seconds}
         return Samples.of(qubo, states, stop=stop, info=info)
-
-    def _temperatures(self, qubo: Qubo) -> tuple[float, float]:
-        hottest, coldest = default_temperatures(qubo)
-        hottest = hottest if self.hottest is None else self.hottest
-        coldest = coldest if self.coldest is None else self.coldest
-        require_temperatures(hottest, coldest)
-        return hottest, coldest
 
 
 class _Run:
@@ -91,7 +84,7 @@ class _Run:
 
     def __init__(self, torch: Any, qubo: Qubo, settings: MomentumAnnealing, seed: int) -> None:
         self.torch, self.qubo, self.step = torch, qubo, 0
-        self.device = torch.device(settings.device)
+        self.device = _device(torch, settings.device)
         self.generator = torch.Generator(device=self.device)
         # torch takes 64-bit seeds; SeedSequence spreads small ones over all bits
         state = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
@@ -111,13 +104,13 @@ class _Run:
         try:
             for temperature in temperatures.tolist():
                 self._advance(temperature)
-                if self.step % STEPS_PER_SLICE == 0 or self.step == self.total:
-                    energy = self._best_energy() if watch.needs_energies else float("inf")
-                    verdict = watch.verdict(self.step / self.total, energy)
-                    if verdict is not None and self.step < self.total:
+                is_slice_end = self.step % STEPS_PER_SLICE == 0 or self.step == self.total
+                if is_slice_end and watch.needs_energies:
+                    verdict = watch.verdict(self.step / self.total, self._best_energy())
+                    if verdict is not None:
                         return verdict
-                    if verdict is Stop.TARGET:
-                        return verdict
+                if self.step < self.total and watch.seconds_left <= 0:
+                    return Stop.TIME_LIMIT
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         return Stop.FINISHED
@@ -174,6 +167,17 @@ def _largest_eigenvalue(matrix: NDArray[np.float32]) -> float:
     last = len(matrix) - 1
     top = eigh(matrix.astype(np.float64), subset_by_index=[last, last], eigvals_only=True)
     return float(top[0])
+
+
+def _device(torch: Any, name: str) -> Any:
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise RangeError(
+            f"device must be one that torch can use here, such as 'cpu'; got {name!r} ({error})"
+        ) from error
+    return device
 
 
 def _torch() -> Any:

@@ -8,13 +8,13 @@ the paper's QUBOs the best of 1,000 replicas is far better than that of 1,000 in
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import require_count
 from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.samplers.annealing import SimulatedAnnealing
-from qubonn.samplers.replicas import Replicas, random_states, require_room, threads
+from qubonn.samplers.replicas import Replicas, first_states, require_room, threads
 from qubonn.samplers.schedules import geometric
+from qubonn.samplers.temperatures import chosen_temperatures, require_given_temperatures
 from qubonn.watching import Report, Watch, require_seed
 
 __all__ = ["PopulationAnnealing"]
@@ -41,8 +41,11 @@ class PopulationAnnealing:
     thread_count: int | None = None
 
     def __post_init__(self) -> None:
-        require_count("sweeps_per_resampling", self.sweeps_per_resampling)
-        self._as_annealing()  # checks the settings that both have
+        for name in ("replica_count", "sweep_count", "sweeps_per_resampling"):
+            require_count(name, getattr(self, name))
+        if self.thread_count is not None:
+            require_count("thread_count", self.thread_count)
+        require_given_temperatures(self.hottest, self.coldest)
 
     def sample(
         self,
@@ -52,16 +55,18 @@ class PopulationAnnealing:
         time_limit: float | None = None,
         target_energy: float | None = None,
         report: Report | None = None,
+        initial_states: ArrayLike | None = None,
     ) -> Samples:
         """Anneal the population and return its last states, best first."""
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_room(qubo, self.replica_count)
-        hottest, coldest = self._as_annealing().temperatures_for(qubo)
-        states = random_states(qubo, self.replica_count, require_seed(seed))
+        hottest, coldest = chosen_temperatures(qubo, self.hottest, self.coldest)
+        states = first_states(qubo, self.replica_count, require_seed(seed), initial_states)
         with threads(self.thread_count):
             population = _Population(Replicas(qubo, states, seed), seed)
-            temperatures = geometric(hottest, coldest, self.sweep_count)
-            stop = population.anneal(temperatures, self.sweeps_per_resampling, watch)
+            step = self.sweeps_per_resampling
+            temperatures = geometric(hottest, coldest, -(-self.sweep_count // step))
+            stop = population.anneal(temperatures, step, self.sweep_count, watch)
         info = {
             "hottest": hottest,
             "coldest": coldest,
@@ -69,16 +74,7 @@ class PopulationAnnealing:
             "families": len(np.unique(population.ancestor_of)),
             "seconds": watch.seconds,
         }
-        return Samples.of(qubo, population.replicas.states(), stop=stop, info=info)
-
-    def _as_annealing(self) -> SimulatedAnnealing:
-        return SimulatedAnnealing(
-            replica_count=self.replica_count,
-            sweep_count=self.sweep_count,
-            hottest=self.hottest,
-            coldest=self.coldest,
-            thread_count=self.thread_count,
-        )
+        return Samples.of(qubo, population.replicas.states(stop), stop=stop, info=info)
 
 
 class _Population:
@@ -89,19 +85,23 @@ class _Population:
         self.generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(3)[2])
         self.ancestor_of = np.arange(replicas.count)
 
-    def anneal(self, temperatures: NDArray[np.float64], step: int, watch: Watch) -> Stop:
-        """Sweep `step` temperatures at a time and redraw the population in between."""
-        total = len(temperatures)
+    def anneal(
+        self, temperatures: NDArray[np.float64], step: int, total: int, watch: Watch
+    ) -> Stop:
+        """Sweep `step` times at each temperature and redraw the population in between.
+
+        The temperature is constant between two redraws: sweeping on from a hotter one would undo
+        what the redraw has done.
+        """
         try:
-            while self.replicas.sweep < total:
-                start = self.replicas.sweep
-                self.replicas.advance(temperatures[start : start + step])
-                verdict = watch.verdict(self.replicas.sweep / total, self.replicas.best_energy)
-                if verdict is not None and (verdict is Stop.TARGET or self.replicas.sweep < total):
+            for number, temperature in enumerate(temperatures):
+                count = min(step, total - self.replicas.sweep)
+                sweeps = np.full(count, temperature)
+                verdict = self.replicas.sweep_all(sweeps, total, watch)
+                if verdict is not None:
                     return verdict
-                if self.replicas.sweep < total:
-                    now, after = start + step - 1, min(start + 2 * step, total) - 1
-                    self._redraw(1 / temperatures[after] - 1 / temperatures[now])
+                if number + 1 < len(temperatures):
+                    self._redraw(1 / temperatures[number + 1] - 1 / temperature)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         return Stop.FINISHED

@@ -1,16 +1,16 @@
 """Post-processing by wrapping: greedy descent, distinct states, the best few.
 
-Sampler -> Sampler.
+Sampler -> Sampler; every option of `sample` is handed on.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from qubonn.checks import BitMatrix, require_count
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.base import Sampler
-from qubonn.watching import Report
 
 __all__ = ["Distinct", "Lowest", "Refined", "descend"]
 
@@ -31,19 +31,9 @@ class Refined:
 
     sampler: Sampler
 
-    def sample(
-        self,
-        qubo: Qubo,
-        *,
-        seed: int = 0,
-        time_limit: float | None = None,
-        target_energy: float | None = None,
-        report: Report | None = None,
-    ) -> Samples:
+    def sample(self, qubo: Qubo, *, seed: int = 0, **options: Any) -> Samples:
         """Sample, then descend; the time limit is the inner sampler's."""
-        found = self.sampler.sample(
-            qubo, seed=seed, time_limit=time_limit, target_energy=target_energy, report=report
-        )
+        found = self.sampler.sample(qubo, seed=seed, **options)
         return Samples.of(qubo, descend(qubo, found.bits), stop=found.stop, info=found.info)
 
 
@@ -53,19 +43,9 @@ class Distinct:
 
     sampler: Sampler
 
-    def sample(
-        self,
-        qubo: Qubo,
-        *,
-        seed: int = 0,
-        time_limit: float | None = None,
-        target_energy: float | None = None,
-        report: Report | None = None,
-    ) -> Samples:
+    def sample(self, qubo: Qubo, *, seed: int = 0, **options: Any) -> Samples:
         """Sample, then drop repeated states."""
-        return self.sampler.sample(
-            qubo, seed=seed, time_limit=time_limit, target_energy=target_energy, report=report
-        ).distinct()
+        return self.sampler.sample(qubo, seed=seed, **options).distinct()
 
 
 @dataclass(frozen=True)
@@ -78,16 +58,6 @@ class Lowest:
     def __post_init__(self) -> None:
         require_count("count", self.count)
 
-    def sample(
-        self,
-        qubo: Qubo,
-        *,
-        seed: int = 0,
-        time_limit: float | None = None,
-        target_energy: float | None = None,
-        report: Report | None = None,
-    ) -> Samples:
+    def sample(self, qubo: Qubo, *, seed: int = 0, **options: Any) -> Samples:
         """Sample, then keep the best."""
-        return self.sampler.sample(
-            qubo, seed=seed, time_limit=time_limit, target_energy=target_energy, report=report
-        ).lowest(self.count)
+        return self.sampler.sample(qubo, seed=seed, **options).lowest(self.count)

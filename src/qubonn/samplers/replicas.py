@@ -7,12 +7,14 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import BitMatrix, require_memory
-from qubonn.quadratic import Qubo
+from qubonn.checks import BitMatrix, require_bits, require_memory
+from qubonn.errors import ShapeError
+from qubonn.quadratic import Qubo, Stop
+from qubonn.watching import Watch
 
-__all__ = ["Replicas", "random_states", "require_room", "threads"]
+__all__ = ["Replicas", "first_states", "random_states", "require_room", "threads"]
 
 
 class Replicas:
@@ -24,7 +26,7 @@ class Replicas:
         # Numba takes a moment, so these are imported when needed
         self.kernels: Any = import_module("qubonn.samplers._kernels")
         self.streams: Any = import_module("qubonn.lanes.streams")
-        self.offset, self.sweep, self.count = qubo.offset, 0, len(states)
+        self._qubo, self.sweep, self.count = qubo, 0, len(states)
         self._lists = self.kernels.whole_lists(*qubo.neighbour_lists())
         self._lanes = lanes or self.streams.lane_count_for(len(states), numba.get_num_threads())
         self._packed = self.streams.pack_states(states, self._lanes)
@@ -32,6 +34,8 @@ class Replicas:
         self._generators = self.streams.start_generators(seeds, self._lanes)
         self._order = self.kernels.sweep_order(qubo.variable_count)
         self._energies = np.zeros((len(self._packed), self._lanes), dtype=np.int64)
+        self._is_rounded = not qubo.is_exact or self._lists.unit != 1
+        self._lowest, self._lowest_state = float("inf"), None  # type: float, BitMatrix | None
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Sweep once at each temperature."""
@@ -51,18 +55,47 @@ class Replicas:
 
     @property
     def energies(self) -> NDArray[np.float64]:
-        """Energies after the last sweep; exact for whole coefficients."""
+        """Energies after the last sweep; exact for whole coefficients, else rounded."""
         energies = self._energies.ravel()[: self.count].astype(np.float64)
-        return energies * float(self._lists.unit) + float(self.offset)
+        return energies * float(self._lists.unit) + float(self._qubo.offset)
 
-    @property
     def best_energy(self) -> float:
-        """The lowest energy of any replica now."""
-        return float(self.energies.min())
+        """The lowest energy of any replica now, exact; its state is kept if it is the best yet."""
+        replica = int(np.argmin(self.energies))
+        energy = float(self.energies[replica])
+        if self._is_rounded:
+            energy = float(self._qubo.energy(self.states()[replica]))
+        if energy < self._lowest:
+            self._lowest = energy
+            self._lowest_state = self.states()[replica].copy()
+        return energy
 
-    def states(self) -> BitMatrix:
-        """Replicas x variables, as bits."""
-        return np.asarray(self.streams.unpack_states(self._packed, self.count))
+    def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
+        """Sweep once at each temperature, in slices, until the watch says stop."""
+        try:
+            stop = self.sweep_all(temperatures, len(temperatures), watch)
+        except KeyboardInterrupt:
+            return Stop.INTERRUPTED
+        return stop or Stop.FINISHED
+
+    def sweep_all(self, temperatures: NDArray[np.float64], total: int, watch: Watch) -> Stop | None:
+        """Sweep at each of the next temperatures of a run of `total` sweeps, in slices."""
+        first = self.sweep
+        span = range(first, first + len(temperatures))
+
+        def advance(start: int, end: int) -> None:
+            self.advance(temperatures[start - first : end - first])
+
+        return watch.work(span, total, advance, self.best_energy)
+
+    def states(self, stop: Stop = Stop.FINISHED) -> BitMatrix:
+        """Replicas x variables, as bits; after an early stop with the best state that was seen."""
+        states = np.asarray(self.streams.unpack_states(self._packed, self.count))
+        if stop is Stop.FINISHED or self._lowest_state is None:
+            return states
+        if float(self._qubo.energy(self._lowest_state)) >= float(self.energies.min()):
+            return states
+        return np.concatenate([states, self._lowest_state[None]])
 
     def changes(self) -> NDArray[np.float64]:
         """Magnitude of the energy change of each flip: variables x lanes of the first block."""
@@ -84,11 +117,26 @@ def random_states(qubo: Qubo, replica_count: int, seed: int) -> BitMatrix:
     return generator.integers(0, 2, (replica_count, qubo.variable_count), dtype=np.int8)
 
 
+def first_states(
+    qubo: Qubo, replica_count: int, seed: int, initial_states: ArrayLike | None
+) -> BitMatrix:
+    """Return the given states after checking them, or random ones."""
+    if initial_states is None:
+        return random_states(qubo, replica_count, seed)
+    states = require_bits("initial_states", initial_states, count=qubo.variable_count)
+    if states.shape != (replica_count, qubo.variable_count):
+        raise ShapeError(
+            f"initial_states must have {replica_count} rows, one per replica; got {states.shape}"
+        )
+    return states
+
+
 def require_room(qubo: Qubo, replica_count: int) -> None:
     """Refuse more replicas than fit into memory."""
     require_memory(
         f"annealing {replica_count:,} replicas of {qubo.variable_count:,} variables",
-        4 * replica_count * qubo.variable_count + 64 * qubo.coupling_count,
+        8 * replica_count * qubo.variable_count + 64 * qubo.coupling_count,
+        hint="use fewer replicas",
     )
 
 

@@ -3,13 +3,17 @@
 Qubo -> (hottest, coldest).
 """
 
+from numbers import Real
+
 import numpy as np
 from numpy.typing import NDArray
 
+from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo
 from qubonn.samplers.replicas import Replicas, random_states
+from qubonn.samplers.schedules import require_temperatures
 
-__all__ = ["default_temperatures"]
+__all__ = ["chosen_temperatures", "default_temperatures", "require_given_temperatures"]
 
 REPLICAS, SWEEPS = 64, 20  # quenched to look at; much less work than an anneal
 
@@ -31,6 +35,30 @@ def default_temperatures(qubo: Qubo) -> tuple[float, float]:
         return 1.0, 0.1  # a flat energy: any temperature will do
     hottest, small = float(np.median(sizes)), float(np.quantile(sizes, 0.05))
     return hottest, min(small / 7, hottest)
+
+
+def chosen_temperatures(
+    qubo: Qubo, hottest: float | None, coldest: float | None
+) -> tuple[float, float]:
+    """Return the temperatures as given; what is not given comes from the QUBO and gives way."""
+    if hottest is not None and coldest is not None:
+        return hottest, coldest
+    default_hottest, default_coldest = default_temperatures(qubo)
+    if hottest is not None:
+        return hottest, min(default_coldest, hottest)
+    if coldest is not None:
+        return max(default_hottest, coldest), coldest
+    return default_hottest, default_coldest
+
+
+def require_given_temperatures(hottest: float | None, coldest: float | None) -> None:
+    """Refuse temperatures that are given and not positive, finite and in order."""
+    one = next((value for value in (hottest, coldest) if value is not None), 1.0)
+    hot, cold = (one if value is None else value for value in (hottest, coldest))
+    for name, value in (("hottest", hot), ("coldest", cold)):
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise RangeError(f"{name} must be a temperature, a number; got {value!r}")
+    require_temperatures(hot, cold)
 
 
 def _changes_at_local_minima(qubo: Qubo) -> NDArray[np.float64]:

@@ -33,12 +33,13 @@ def mean_of_best_percent(samples: Samples) -> float:
 
 @dataclass(frozen=True)
 class Trial:
-    """One anneal of a tuning: its temperatures, the objective, the lowest energy."""
+    """One anneal of a tuning: temperatures, objective, lowest energy, whether it ran to its end."""
 
     hottest: float
     coldest: float
     value: float
     best_energy: float
+    is_complete: bool
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Tuning:
     coldest: float
     objective: str
     evaluation_count: int  # the budget; fewer trials mean that the search was stopped
+    replica_count: int  # of each anneal
+    sweep_count: int
     seed: int
     trials: tuple[Trial, ...]
 
@@ -179,6 +182,10 @@ class _Search:
             minimize(self._anneal, start, (watch,), method="Nelder-Mead", options=options)
         except _Stopped as stopped:
             return stopped.stop
+        except KeyboardInterrupt:
+            if not self.trials:
+                raise  # nothing to return yet
+            return Stop.INTERRUPTED
         return Stop.FINISHED
 
     def tuning(self) -> Tuning:
@@ -186,7 +193,14 @@ class _Search:
         best = min(self.trials, key=lambda trial: trial.value)
         name = getattr(self.objective, "__name__", type(self.objective).__name__)
         return Tuning(
-            best.hottest, best.coldest, name, self.evaluation_count, self.seed, tuple(self.trials)
+            hottest=best.hottest,
+            coldest=best.coldest,
+            objective=name,
+            evaluation_count=self.evaluation_count,
+            replica_count=self.annealer.replica_count,
+            sweep_count=self.annealer.sweep_count,
+            seed=self.seed,
+            trials=tuple(self.trials),
         )
 
     def _anneal(self, logarithms: Any, watch: Watch) -> float:
@@ -206,7 +220,9 @@ class _Search:
         if not self.trials or value < min(trial.value for trial in self.trials):
             self.best = samples
         self.best_states.append(samples.best)
-        self.trials.append(Trial(hottest, coldest, value, float(samples.best_energy)))
+        is_complete = samples.stop is Stop.FINISHED
+        energy = float(samples.best_energy)
+        self.trials.append(Trial(hottest, coldest, value, energy, is_complete))
         lowest = min(trial.best_energy for trial in self.trials)
         verdict = watch.verdict((number + 1) / self.evaluation_count, lowest)
         if samples.stop is Stop.INTERRUPTED:

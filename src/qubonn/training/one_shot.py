@@ -4,22 +4,25 @@ TrainingProblem, solver -> TrainingResult.
 """
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from qubonn.checks import require_count
-from qubonn.engines import CpSat, Engine, LiftedAnnealing
+from qubonn.engines import CpSat, Engine, LiftedAnnealing, Proof
 from qubonn.engines.base import Found
+from qubonn.engines.cpsat import ExactResult
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.quadratic import Stop
-from qubonn.samplers import Sampler
+from qubonn.samplers import DimodSolver, Sampler
 from qubonn.training.result import TrainingResult
-from qubonn.watching import Report
+from qubonn.watching import Report, Watch
 
 __all__ = ["train"]
 
+FIRST_SHARE = 0.8  # of CpSat's time, to train without violations; the rest is kept to allow some
 _log = logging.getLogger(__name__)
 
 
@@ -34,8 +37,8 @@ def train(
 ) -> TrainingResult:
     """Train a network, and keep every distinct network that the run found.
 
-    `solver` is "auto", an engine (`LiftedAnnealing`, `CpSat`), or a QUBO sampler, which is given
-    ``problem.qubo()``. `progress` shows a bar, or is a function that gets each `Progress`.
+    `solver` is "auto", an engine (`LiftedAnnealing`, `CpSat`), or a QUBO sampler, ours or dimod's,
+    which is given ``problem.qubo()``. `progress` shows a bar, or is a function that gets each `Progress`.
 
     >>> from qubonn.topology import Topology
     >>> xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
@@ -55,7 +58,10 @@ def train(
             return _exactly(problem, chosen, name, options)
         options |= {"target_energy": target_energy, "report": report}
         if isinstance(chosen, Engine):
-            return _result(chosen.solve(problem, **options), name)
+            result = _result(chosen.solve(problem, **options), name)
+            return _with_true_energies(result) if _is_linear(chosen) else result
+        if hasattr(chosen, "sample_ising"):  # only dimod's samplers have it
+            chosen = DimodSolver(chosen)
         if isinstance(chosen, Sampler):
             return _by_sampling(problem, chosen, name, options)
     raise RangeError(f"solver must be 'auto', an engine or a sampler; got {type(solver).__name__}")
@@ -87,6 +93,22 @@ def _result(found: Found, solver: str) -> TrainingResult:
     )
 
 
+def _is_linear(engine: Engine) -> bool:
+    return isinstance(engine, LiftedAnnealing) and engine.violation == "linear"
+
+
+def _with_true_energies(result: TrainingResult) -> TrainingResult:
+    """Order the networks by H, where the engine had another energy in mind."""
+    energies = np.array([float(judged.terms.total) for judged in result.certificates])
+    order = np.argsort(energies, kind="stable")
+    return replace(
+        result,
+        networks=tuple(result.networks[number] for number in order),
+        activations=tuple(result.activations[number] for number in order),
+        energies=energies[order],
+    )
+
+
 def _by_sampling(
     problem: TrainingProblem, sampler: Sampler, name: str, options: dict[str, Any]
 ) -> TrainingResult:
@@ -107,10 +129,8 @@ def _by_sampling(
 def _exactly(
     problem: TrainingProblem, solver: CpSat, name: str, options: dict[str, Any]
 ) -> TrainingResult:
-    ask = solver.largest_margin if problem.margin_strength else solver.find_feasible
-    answer = ask(problem, **options)
-    if answer.network is None:
-        answer = solver.fewest_violations(problem, **options)
+    seed, watch = options["seed"], Watch(time_limit=options["time_limit"])
+    answer = _ask_cp_sat(problem, solver, seed, watch)
     if answer.network is None or answer.activations is None:
         raise QubonnError("CP-SAT found no network within the time limit; give it more time")
     energy = problem.certify(answer.network, answer.activations).terms.total
@@ -120,9 +140,30 @@ def _exactly(
         (answer.activations,),
         np.array([float(energy)]),
         name,
-        Stop.FINISHED if answer.proof.name == "OPTIMAL" else Stop.TIME_LIMIT,
-        {"proof": answer.proof, "bound": answer.bound, "seconds": answer.seconds},
+        _stop(answer, watch),
+        {"proof": answer.proof, "bound": answer.bound, "seconds": watch.seconds},
     )
+
+
+def _ask_cp_sat(problem: TrainingProblem, solver: CpSat, seed: int, watch: Watch) -> ExactResult:
+    """Ask for a network without violations, then for the fewest, in one time limit together."""
+    limit = watch.time_limit
+    share = None if limit is None else FIRST_SHARE * limit
+    ask = solver.largest_margin if problem.margin_strength else solver.find_feasible
+    answer = ask(problem, seed=seed, time_limit=share)
+    if answer.network is not None:
+        return answer
+    if answer.proof is Proof.UNKNOWN and (share is None or watch.seconds < share):
+        raise KeyboardInterrupt  # CP-SAT keeps Ctrl-C to itself
+    left = None if limit is None else max(watch.seconds_left, 1e-3)
+    return solver.fewest_violations(problem, seed=seed, time_limit=left)
+
+
+def _stop(answer: ExactResult, watch: Watch) -> Stop:
+    """Proofs finish; without one the clock struck, or else somebody pressed Ctrl-C."""
+    if answer.proof is Proof.OPTIMAL:
+        return Stop.FINISHED
+    return Stop.INTERRUPTED if watch.time_limit is None else Stop.TIME_LIMIT
 
 
 def _reporting(progress: bool | Report, title: str) -> Any:

@@ -73,8 +73,7 @@ class TrainingResult:
     @property
     def feasible_networks(self) -> tuple[BinaryNetwork, ...]:
         """The networks that satisfy every constraint, lowest energy first."""
-        pairs = zip(self.networks, self.certificates, strict=True)
-        return tuple(network for network, certificate in pairs if certificate.is_feasible)
+        return tuple(self.networks[number] for number in self._feasible_numbers)
 
     def committee(
         self,
@@ -88,8 +87,7 @@ class TrainingResult:
         Picked by lowest energy, by largest S2, or so that they disagree with each other as much as
         can be on the training inputs with one input inverted each.
         """
-        numbers = [n for n, judged in enumerate(self.certificates) if judged.is_feasible]
-        numbers = numbers or list(range(len(self.networks)))
+        numbers = list(self._feasible_numbers) or list(range(len(self.networks)))
         count = len(numbers) if size is None else require_count("size", size)
         if by == "margin":
             numbers.sort(key=lambda n: -self.certificates[n].margins.s2)
@@ -98,6 +96,15 @@ class TrainingResult:
         elif by != "energy":
             raise RangeError(f"by must be 'energy', 'margin' or 'diversity'; got {by!r}")
         return Committee([self.networks[n] for n in numbers[:count]], vote)
+
+    @cached_property
+    def _feasible_numbers(self) -> tuple[int, ...]:
+        """Without cycles a network is feasible exactly if its forward pass gives the outputs."""
+        problem, everyone = self.problem, range(len(self.networks))
+        if not problem.topology.is_acyclic:
+            return tuple(n for n in everyone if self.certificates[n].is_feasible)
+        inputs, outputs = problem.input_spins, problem.output_spins
+        return tuple(n for n in everyone if self.networks[n].accuracy(inputs, outputs) == 1)
 
     def _answers(self, numbers: list[int]) -> NDArray[np.int8]:
         """Outputs of each network on every training input with one input inverted, as rows."""
