@@ -1,18 +1,20 @@
 import sys
+import time
+from typing import Any
 
+import numpy as np
 import pytest
 
 import qubonn as qn
 from formulation.test_enumeration import TINY
-from qubonn.engines import Proof
+from qubonn.engines import ExactResult, Proof
+from qubonn.errors import RangeError
 from reference import all_networks, is_feasible
 
 pytest.importorskip("ortools", reason="CpSat needs ortools")
 
 
 def tiny_problem(name: str, seed: int, output_strength: float | None = None) -> qn.TrainingProblem:
-    import numpy as np
-
     topology, inputs = TINY[name]
     outputs = np.random.default_rng(seed).choice([-1, 1], (len(inputs), topology.output_count))
     return qn.TrainingProblem(topology, inputs, outputs, output_strength=output_strength)
@@ -56,9 +58,7 @@ def test_the_largest_margin_is_that_of_the_best_feasible_network(name: str, seed
 
 
 def test_free_outputs_cost_one_violation_each() -> None:
-    topology = qn.Topology.dense(1, 1)
-    problem = qn.TrainingProblem(topology, [[1], [1]], [[1], [-1]], output_strength=1)
-    assert qn.CpSat().fewest_violations(problem).value == 1
+    assert qn.CpSat().fewest_violations(contradiction(output_strength=1)).value == 1
 
 
 @pytest.mark.parametrize(("number", "fewest"), [(8, 2), (9, 1)])
@@ -92,9 +92,90 @@ def test_a_time_limit_gives_bounds() -> None:
     result = qn.CpSat().largest_margin(problem, time_limit=1.0)
     assert result.proof in (Proof.FEASIBLE, Proof.OPTIMAL)
     assert result.value is not None
+    assert result.bound is not None
     assert result.value <= result.bound
-    with pytest.raises(qn.QubonnError, match="time_limit must be a positive number"):
-        qn.CpSat().find_feasible(problem, time_limit=-1)
+
+
+@pytest.mark.parametrize("limit", [-1, 0, "soon", float("nan"), True])
+def test_a_time_limit_must_be_a_positive_number(limit: Any) -> None:
+    problem = qn.TrainingProblem(qn.Topology.dense(1, 1), [[1]], [[1]])
+    with pytest.raises(RangeError, match="time_limit must be a positive number"):
+        qn.CpSat().find_feasible(problem, time_limit=limit)
+
+
+def test_without_a_network_no_bound_is_claimed() -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(qn.paper.topology(12), letters.train_inputs, letters.train_outputs)
+    result = qn.CpSat().largest_margin(problem, time_limit=1e-3)
+    assert (result.proof, result.value, result.bound) == (Proof.UNKNOWN, None, None)
+    assert repr(result).startswith("ExactResult(UNKNOWN, value=None, bound=None, ")
+    assert qn.CpSat().find_feasible(contradiction()).bound is None
+    assert "bound=1," in repr(qn.CpSat().fewest_violations(contradiction(output_strength=1)))
+
+
+@pytest.mark.parametrize("name", ["one neuron", "hidden neuron", "shared weight", "skip"])
+@pytest.mark.parametrize("seed", range(4))
+def test_free_outputs_must_be_given_as_fixed_ones_are(name: str, seed: int) -> None:
+    fixed, free = tiny_problem(name, seed), tiny_problem(name, seed, output_strength=1)
+    assert qn.CpSat().find_feasible(free).proof is qn.CpSat().find_feasible(fixed).proof
+    found, wanted = qn.CpSat().largest_margin(free), qn.CpSat().largest_margin(fixed)
+    assert (found.proof, found.value) == (wanted.proof, wanted.value)
+
+
+def test_free_outputs_that_contradict_each_other_are_infeasible() -> None:
+    problem = contradiction(output_strength=1)
+    assert qn.CpSat().find_feasible(problem).proof is Proof.INFEASIBLE
+    assert qn.CpSat().largest_margin(problem).proof is Proof.INFEASIBLE
+
+
+def test_training_allows_violations_where_free_outputs_cannot_be_given() -> None:
+    result = qn.train(contradiction(output_strength=1), qn.CpSat())
+    assert result.info["proof"] is Proof.OPTIMAL
+    assert result.stop is qn.Stop.FINISHED
+    assert result.energies.tolist() == [1]
+
+
+def test_training_has_one_time_limit_for_both_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    def ask(self: Any, problem: Any, *, seed: int, time_limit: float) -> ExactResult:
+        limits.append(time_limit)
+        time.sleep(time_limit)
+        return ExactResult(Proof.UNKNOWN, None, None, None, None, time_limit)
+
+    monkeypatch.setattr(qn.CpSat, "find_feasible", ask)
+    monkeypatch.setattr(qn.CpSat, "fewest_violations", ask)
+    with pytest.raises(qn.QubonnError, match="no network within the time limit"):
+        qn.train(contradiction(), qn.CpSat(), time_limit=0.2)
+    assert len(limits) == 2
+    assert sum(limits) <= 0.2
+
+
+def test_training_stopped_by_the_clock_says_so() -> None:
+    letters = qn.datasets.letters(seed=0)
+    topology = qn.paper.topology(12)
+    problem = qn.TrainingProblem(
+        topology, letters.train_inputs, letters.train_outputs, margin_strength=0.1
+    )
+    result = qn.train(problem, qn.CpSat(), time_limit=1.5)
+    assert result.stop is qn.Stop.TIME_LIMIT
+    assert result.info["proof"] is Proof.FEASIBLE
+
+
+def test_energies_of_an_engine_with_linear_violations_are_those_of_the_hamiltonian() -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(qn.paper.topology(9), letters.train_inputs, letters.train_outputs)
+    engine = qn.LiftedAnnealing(replica_count=16, sweep_count=5, violation="linear")
+    result = qn.train(problem, engine)
+    assert result.energies.tolist() == [judged.terms.total for judged in result.certificates]
+    assert (np.diff(result.energies) >= 0).all()
+    assert result.energies[0] > 0  # network 9 is infeasible
+
+
+def contradiction(output_strength: float | None = None) -> qn.TrainingProblem:
+    """One input, two labels."""
+    topology = qn.Topology.dense(1, 1)
+    return qn.TrainingProblem(topology, [[1], [1]], [[1], [-1]], output_strength=output_strength)
 
 
 def test_without_ortools_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

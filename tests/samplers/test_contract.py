@@ -6,21 +6,35 @@ import pytest
 import qubonn as qn
 from qubonn.samplers import Sampler
 from qubonn.testing import SamplerContract
+from qubonn.testing.sampler_contract import random_qubo
+
+LONG = 10**7
 
 
 class TestSimulatedAnnealing(SamplerContract):
     def make_sampler(self) -> Sampler:
         return qn.SimulatedAnnealing(replica_count=20, sweep_count=200)
 
+    def make_long_sampler(self) -> Sampler:
+        return qn.SimulatedAnnealing(replica_count=20, sweep_count=LONG)
+
 
 class TestPopulationAnnealing(SamplerContract):
     def make_sampler(self) -> Sampler:
         return qn.PopulationAnnealing(replica_count=50, sweep_count=200)
 
+    def make_long_sampler(self) -> Sampler:
+        return qn.PopulationAnnealing(
+            replica_count=50, sweep_count=LONG, sweeps_per_resampling=LONG // 10
+        )
+
 
 class TestRefinedAnnealing(SamplerContract):
     def make_sampler(self) -> Sampler:
         return qn.Refined(qn.SimulatedAnnealing(replica_count=20, sweep_count=50))
+
+    def make_long_sampler(self) -> Sampler:
+        return qn.Refined(qn.SimulatedAnnealing(replica_count=20, sweep_count=LONG))
 
 
 class TestDistinctLowestAnnealing(SamplerContract):
@@ -34,6 +48,10 @@ class TestTunedAnnealing(SamplerContract):
         annealer = qn.SimulatedAnnealing(replica_count=20, sweep_count=100)
         return qn.TunedAnnealing(annealer=annealer, evaluation_count=6)
 
+    def make_long_sampler(self) -> Sampler:
+        annealer = qn.SimulatedAnnealing(replica_count=20, sweep_count=1000)
+        return qn.TunedAnnealing(annealer=annealer, evaluation_count=100_000)
+
 
 class TestExhaustive(SamplerContract):
     def make_sampler(self) -> Sampler:
@@ -44,6 +62,10 @@ class TestMomentumAnnealing(SamplerContract):
     def make_sampler(self) -> Sampler:
         pytest.importorskip("torch", reason="momentum annealing needs torch")
         return qn.MomentumAnnealing(replica_count=50, step_count=200)
+
+    def make_long_sampler(self) -> Sampler:
+        pytest.importorskip("torch", reason="momentum annealing needs torch")
+        return qn.MomentumAnnealing(replica_count=50, step_count=LONG)
 
 
 class TestDwaveAnnealing(SamplerContract):
@@ -61,16 +83,12 @@ class TestDwaveTabu(SamplerContract):
 
 
 class TestDwaveSteepestDescent(SamplerContract):
-    has_time_limit = False  # it has none, and is quick
-
     def make_sampler(self) -> Sampler:
         samplers = pytest.importorskip("dwave.samplers", reason="needs dwave-samplers")
         return qn.DimodSolver(samplers.SteepestDescentSolver(), {"num_reads": 300})
 
 
 class TestOpenJij(SamplerContract):
-    has_time_limit = True
-
     def make_sampler(self) -> Sampler:
         openjij = pytest.importorskip("openjij", reason="openjij is not installed")
         return qn.DimodSolver(openjij.SASampler(), {"num_reads": 10})
@@ -83,5 +101,32 @@ def test_openjij_reads_differ_from_each_other() -> None:
     assert len(solver.sample(qubo, seed=1).distinct()) > 1
 
 
-def test_a_sampler_of_ours_is_what_the_protocol_says() -> None:
-    assert not isinstance(np.zeros(3), Sampler)
+def test_wrappers_do_what_they_say() -> None:
+    qubo = random_qubo(30, 0)
+    plain = qn.SimulatedAnnealing(replica_count=40, sweep_count=3)
+    before = plain.sample(qubo, seed=1)
+    refined = qn.Refined(plain).sample(qubo, seed=1)
+    assert refined.energies.sum() < before.energies.sum()
+    flips = refined.best ^ np.eye(30, dtype=np.int8)
+    assert (qubo.energy(flips) >= refined.best_energy).all()
+    repeated = qn.SimulatedAnnealing(replica_count=40, sweep_count=500)
+    distinct = qn.Distinct(repeated).sample(random_qubo(5, 0), seed=1)
+    assert len({row.tobytes() for row in distinct.bits}) == len(distinct) < 40
+    assert len(qn.Lowest(plain, 7).sample(qubo, seed=1)) == 7
+    start = np.zeros((40, 30), dtype=np.int8)
+    frozen = qn.SimulatedAnnealing(replica_count=40, sweep_count=1, hottest=1e-9, coldest=1e-9)
+    handed_on = qn.Lowest(frozen, 40).sample(qubo, initial_states=start)
+    assert np.array_equal(handed_on.energies, frozen.sample(qubo, initial_states=start).energies)
+
+
+def test_exhaustive_keeps_ties_in_order_and_refuses_large_problems() -> None:
+    flat = qn.Qubo.of([], [], [], variable_count=3)
+    states = qn.Exhaustive(state_count=8).sample(flat).bits @ [1, 2, 4]
+    assert states.tolist() == list(range(8))
+    with pytest.raises(qn.QubonnError, match="at most 26 variables; got 27"):
+        qn.Exhaustive().sample(qn.Qubo.of([], [], [], variable_count=27))
+
+
+def test_finished_work_is_finished_whatever_the_clock_says() -> None:
+    samples = qn.Exhaustive().sample(random_qubo(10, 0), time_limit=1e-9)
+    assert samples.stop is qn.Stop.FINISHED

@@ -28,10 +28,11 @@ class AsDimodSampler(dimod.Sampler):  # type: ignore[misc]
     {'a': np.int8(1), 'b': np.int8(0)}
     """
 
+    properties: dict[str, Any] = {}  # noqa: RUF012
+    parameters: dict[str, Any] = {"seed": [], "time_limit": []}  # noqa: RUF012
+
     def __init__(self, sampler: Sampler) -> None:
         self.sampler = sampler
-        self.properties: dict[str, Any] = {"sampler": repr(sampler)}
-        self.parameters: dict[str, Any] = {"seed": [], "time_limit": []}
 
     def sample(
         self,

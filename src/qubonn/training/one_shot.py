@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from qubonn.checks import require_count
-from qubonn.engines import CpSat, Engine, LiftedAnnealing, Proof
-from qubonn.engines.base import Found
-from qubonn.engines.cpsat import ExactResult
+from qubonn.engines import CpSat, Engine, ExactResult, Found, LiftedAnnealing, Proof
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.quadratic import Stop
@@ -38,7 +36,8 @@ def train(
     """Train a network, and keep every distinct network that the run found.
 
     `solver` is "auto", an engine (`LiftedAnnealing`, `CpSat`), or a QUBO sampler, ours or dimod's,
-    which is given ``problem.qubo()``. `progress` shows a bar, or is a function that gets each `Progress`.
+    which is given ``problem.qubo()``. `progress` shows a bar, or is a function that gets each
+    `Progress`.
 
     >>> from qubonn.topology import Topology
     >>> xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
@@ -153,17 +152,24 @@ def _ask_cp_sat(problem: TrainingProblem, solver: CpSat, seed: int, watch: Watch
     answer = ask(problem, seed=seed, time_limit=share)
     if answer.network is not None:
         return answer
-    if answer.proof is Proof.UNKNOWN and (share is None or watch.seconds < share):
-        raise KeyboardInterrupt  # CP-SAT keeps Ctrl-C to itself
+    if answer.proof is Proof.UNKNOWN and _is_early(watch.seconds, share):
+        raise KeyboardInterrupt
     left = None if limit is None else max(watch.seconds_left, 1e-3)
     return solver.fewest_violations(problem, seed=seed, time_limit=left)
 
 
 def _stop(answer: ExactResult, watch: Watch) -> Stop:
-    """Proofs finish; without one the clock struck, or else somebody pressed Ctrl-C."""
     if answer.proof is Proof.OPTIMAL:
         return Stop.FINISHED
-    return Stop.INTERRUPTED if watch.time_limit is None else Stop.TIME_LIMIT
+    return Stop.INTERRUPTED if _is_early(watch.seconds, watch.time_limit) else Stop.TIME_LIMIT
+
+
+def _is_early(seconds: float, limit: float | None) -> bool:
+    """Whether CP-SAT stopped because of Ctrl-C, which it keeps to itself, and not by the clock.
+
+    It stops a little before its limit if it expects to miss it.
+    """
+    return limit is None or (seconds < limit / 2 and seconds < limit - 1)
 
 
 def _reporting(progress: bool | Report, title: str) -> Any:
