@@ -2,6 +2,15 @@
 
 from qubonn.engines.base import Engine, Found
 from qubonn.engines.cpsat import CpSat, ExactResult, Proof
+from qubonn.engines.forward import ForwardAnnealing
 from qubonn.engines.lifted import LiftedAnnealing
 
-__all__ = ["CpSat", "Engine", "ExactResult", "Found", "LiftedAnnealing", "Proof"]
+__all__ = [
+    "CpSat",
+    "Engine",
+    "ExactResult",
+    "ForwardAnnealing",
+    "Found",
+    "LiftedAnnealing",
+    "Proof",
+]

@@ -160,6 +160,7 @@ class _Run:
             energies[order],
             stop,
             info,
+            is_total=self.settings.violation == "squared",
         )
 
     def changes(self) -> NDArray[np.float64]:

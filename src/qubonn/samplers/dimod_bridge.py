@@ -73,6 +73,7 @@ class _Call:
         self.sampler, self.parameters, self.qubo, self.watch = sampler, parameters, qubo, watch
         self.known = set(getattr(sampler, "parameters", {}) or {})
         self.is_interrupted = False
+        self.is_complete = False  # as far as we know
         self.users_function: Any = None
 
     @contextmanager
@@ -113,19 +114,20 @@ class _Call:
             rows.append(_states(found, self.qubo)[:1])
             best = min(best, self.qubo.energy(rows[-1]).min().item())
             verdict = self.watch.verdict(read / read_count, best)
-            if read < read_count and verdict is Stop.INTERRUPTED:
-                self.is_interrupted = True
+            self.is_interrupted |= verdict is Stop.INTERRUPTED
             if verdict is not None or self.is_interrupted:
                 break
+        self.is_complete = len(rows) == read_count
         return np.concatenate(rows), {}
 
     def stop(self, best_energy: float) -> Stop:
         """Why the run ended."""
         if self.is_interrupted:
             return Stop.INTERRUPTED
-        if self.watch.target_energy is not None and best_energy <= self.watch.target_energy:
+        if self.watch.is_reached_by(best_energy):
             return Stop.TARGET
-        return Stop.TIME_LIMIT if self.watch.seconds_left <= 0 else Stop.FINISHED
+        is_late = self.watch.seconds_left <= 0 and not self.is_complete
+        return Stop.TIME_LIMIT if is_late else Stop.FINISHED
 
     def _arguments(self, seed: int) -> dict[str, Any]:
         arguments = dict(self.parameters)
