@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "AnnealingSampler": "qubonn.samplers.dimod_face",
+    "AsDimodSampler": "qubonn.samplers.dimod_face",
     "BinaryNetwork": "qubonn.network",
     "BitPlanes": "qubonn.encoding",
     "Certificate": "qubonn.formulation",
@@ -20,6 +22,7 @@ _HOME = {
     "Distinct": "qubonn.samplers",
     "Exhaustive": "qubonn.samplers",
     "Field": "qubonn.formulation",
+    "ForwardAnnealing": "qubonn.engines",
     "Hamiltonian": "qubonn.quadratic",
     "Ising": "qubonn.quadratic",
     "LiftedAnnealing": "qubonn.engines",
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from qubonn.encoding import Thermometer as Thermometer
     from qubonn.encoding import Threshold as Threshold
     from qubonn.engines import CpSat as CpSat
+    from qubonn.engines import ForwardAnnealing as ForwardAnnealing
     from qubonn.engines import LiftedAnnealing as LiftedAnnealing
     from qubonn.errors import QubonnError as QubonnError
     from qubonn.formulation import Certificate as Certificate
@@ -77,6 +81,8 @@ if TYPE_CHECKING:
     from qubonn.samplers import TunedAnnealing as TunedAnnealing
     from qubonn.samplers import Tuning as Tuning
     from qubonn.samplers import tune as tune
+    from qubonn.samplers.dimod_face import AnnealingSampler as AnnealingSampler
+    from qubonn.samplers.dimod_face import AsDimodSampler as AsDimodSampler
     from qubonn.topology import Topology as Topology
     from qubonn.training import Committee as Committee
     from qubonn.training import TrainingResult as TrainingResult
@@ -84,6 +90,8 @@ if TYPE_CHECKING:
     from qubonn.training import train as train
 
 __all__ = [
+    "AnnealingSampler",
+    "AsDimodSampler",
     "BinaryNetwork",
     "BitPlanes",
     "Certificate",
@@ -95,6 +103,7 @@ __all__ = [
     "Distinct",
     "Exhaustive",
     "Field",
+    "ForwardAnnealing",
     "Hamiltonian",
     "Ising",
     "LiftedAnnealing",

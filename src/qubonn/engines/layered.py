@@ -15,7 +15,14 @@ from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 
-__all__ = ["LANES", "Cost", "Layered", "require_one_hidden_layer", "require_one_hot"]
+__all__ = [
+    "LANES",
+    "Cost",
+    "Layered",
+    "has_one_hidden_layer",
+    "require_one_hidden_layer",
+    "require_one_hot",
+]
 
 MOST = 2**30  # of a change of energy in whole units; int32 with a bit to spare
 FINEST = 2.0**-16
@@ -149,10 +156,15 @@ class Layered:
         return padded.reshape(neuron_count * blocks, LANES)
 
 
+def has_one_hidden_layer(topology: Topology) -> bool:
+    """Whether a topology is Topology.dense(inputs, hidden, outputs)."""
+    sizes = (topology.input_count, topology.hidden_count, topology.output_count)
+    return min(sizes) > 0 and topology == Topology.dense(*sizes)
+
+
 def require_one_hidden_layer(topology: Topology) -> None:
     """Refuse every network but Topology.dense(inputs, hidden, outputs)."""
-    counts = topology.input_count, topology.hidden_count, topology.output_count
-    if min(counts) < 1 or topology != Topology.dense(*counts):
+    if not has_one_hidden_layer(topology):
         raise TopologyError(
             "ForwardAnnealing needs one fully connected hidden layer, as Topology.dense(25, 3, 2) "
             f"has; got {topology!r}: LiftedAnnealing takes any network"

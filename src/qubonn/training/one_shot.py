@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 
 from qubonn.checks import require_count
-from qubonn.engines import CpSat, Engine, ExactResult, Found, LiftedAnnealing, Proof
+from qubonn.engines import (
+    CpSat,
+    Engine,
+    ExactResult,
+    ForwardAnnealing,
+    Found,
+    LiftedAnnealing,
+    Proof,
+)
+from qubonn.engines.layered import has_one_hidden_layer
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.quadratic import Stop
@@ -71,6 +80,12 @@ def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
     sites = problem.example_count * problem.topology.neuron_count
     if sites <= 2_000:
         return LiftedAnnealing(), "any topology, many replicas: the problem is small"
+    if has_one_hidden_layer(problem.topology):
+        is_one_hot = problem.topology.output_count > 2 and bool(
+            ((problem.output_spins > 0).sum(axis=1) == 1).all()
+        )
+        forward = ForwardAnnealing(outputs="pairwise" if is_one_hot else "threshold")
+        return forward, f"one hidden layer, {sites:,} neurons times examples, {forward.outputs}"
     replicas = int(max(16, min(256, 512_000 // sites)))
     engine = LiftedAnnealing(replica_count=replicas, violation="linear")
     return engine, f"{replicas} replicas, linear violations: {sites:,} neurons times examples"

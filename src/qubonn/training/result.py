@@ -25,7 +25,8 @@ __all__ = ["TrainingResult"]
 class TrainingResult:
     """What training found: distinct networks, lowest energy first.
 
-    Nothing is claimed: `certificate` writes a network out as a full assignment of the problem and
+    ``energies`` are totals of H; those of `ForwardAnnealing` are its own, see there. Nothing is
+    claimed: `certificate` writes a network out as a full assignment of the problem and
     judges it from there. ``solver`` says who found the networks, and why it was asked.
     """
 
