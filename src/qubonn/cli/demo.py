@@ -121,7 +121,7 @@ def _show_accuracy(console: Console, letters: Letters, network: qn.BinaryNetwork
     training = network.accuracy(letters.train_inputs, letters.train_outputs)
     test = network.accuracy(letters.test_inputs, letters.test_outputs)
     console.print(f"Training accuracy {training:.3f}, on the 40 test images {test:.3f}")
-    console.print("(one network without regularisation; the paper's mean for network 10: 0.569)\n")
+    console.print("(one network without margins; see docs/engines.md for margins and committees)\n")
 
 
 def _write_files(
