@@ -63,7 +63,7 @@ def test_a_frozen_anneal_stays_at_its_initial_states_if_they_are_minima() -> Non
     lowest = qn.Exhaustive().sample(qubo).best
     annealer = qn.SimulatedAnnealing(replica_count=4, sweep_count=50, hottest=1e-3, coldest=1e-3)
     samples = annealer.sample(qubo, initial_states=np.tile(lowest, (4, 1)))
-    assert samples.best_energy == qubo.energy(lowest)
+    assert (samples.energies == qubo.energy(lowest)).all()
 
 
 def test_one_variable_is_visited_as_often_as_boltzmann_says() -> None:
@@ -94,6 +94,23 @@ def test_a_time_limit_returns_the_best_so_far() -> None:
     assert samples.stop is qn.Stop.TIME_LIMIT
     assert 0 < samples.info["sweeps"] < 10**6
     assert samples.info["seconds"] < 1.5
+
+
+def test_the_same_seed_and_target_stop_at_the_same_sweep() -> None:
+    annealer = qn.SimulatedAnnealing(replica_count=100, sweep_count=2000)
+    runs = [annealer.sample(letters_qubo(10), seed=1, target_energy=1) for _ in range(3)]
+    assert len({run.info["sweeps"] for run in runs}) == 1
+    assert all(np.array_equal(run.bits, runs[0].bits) for run in runs)
+
+
+def test_a_target_on_fractions_is_met_exactly_when_it_is_claimed() -> None:
+    for seed in range(10):
+        qubo = random_qubo(12, seed, whole=False)
+        lowest = qn.Exhaustive().sample(qubo).best_energy
+        annealer = qn.SimulatedAnnealing(replica_count=40, sweep_count=400)
+        samples = annealer.sample(qubo, seed=seed, target_energy=lowest)
+        assert samples.stop is qn.Stop.TARGET
+        assert samples.best_energy == pytest.approx(lowest, abs=1e-8)
 
 
 def test_a_target_stops_the_run_as_soon_as_it_is_reached() -> None:
@@ -164,10 +181,16 @@ def test_huge_and_tiny_coefficients_are_annealed_too() -> None:
         assert np.array_equal(samples.best, qn.Exhaustive().sample(qubo).best)
 
 
-def test_networks_10_to_15_are_trained_to_energy_zero() -> None:
-    for number in (10, 13):
-        annealer = qn.SimulatedAnnealing(replica_count=1000, sweep_count=1000)
-        assert annealer.sample(letters_qubo(number), seed=0, target_energy=0).best_energy == 0
+@pytest.mark.parametrize("number", [5, 10, 11, 12, 13, 14, 15])
+def test_networks_that_the_paper_always_trained_are_trained_to_energy_zero(number: int) -> None:
+    samples = qn.PopulationAnnealing().sample(letters_qubo(number), seed=0, target_energy=0)
+    assert samples.best_energy == 0
+    assert samples.stop is qn.Stop.TARGET
+
+
+@pytest.mark.parametrize(("number", "optimum"), [(8, 2), (9, 1)])
+def test_infeasible_networks_reach_their_proved_optimum(number: int, optimum: int) -> None:
+    assert qn.SimulatedAnnealing().sample(letters_qubo(number), seed=0).best_energy == optimum
 
 
 @pytest.mark.parametrize(
