@@ -210,19 +210,19 @@ def population(qubo: qn.Qubo, optimum: int) -> str:
     """Replicas depend on each other: a try is a population of 256, stopped at the optimum."""
     sampler = qn.PopulationAnnealing(replica_count=256)
     runs = [
-        timed(partial(sampler.sample, qubo, seed=seed, target_energy=optimum)) for seed in range(20)
+        timed(partial(sampler.sample, qubo, seed=seed, target_energy=optimum)) for seed in range(10)
     ]
     reached = sum(samples.best_energy == optimum for _, samples in runs)
-    return until_99(float(np.mean([seconds for seconds, _ in runs])), reached, 20)
+    return until_99(float(np.mean([seconds for seconds, _ in runs])), reached, 10)
 
 
 def tabu(qubo: qn.Qubo, optimum: int) -> str:
     solver = qn.DimodSolver(TabuSampler(), {"num_reads": 1, "timeout": 1000})
     runs = [
-        timed(partial(solver.sample, qubo, seed=seed, target_energy=optimum)) for seed in range(5)
+        timed(partial(solver.sample, qubo, seed=seed, target_energy=optimum)) for seed in range(3)
     ]
     reached = sum(samples.best_energy == optimum for _, samples in runs)
-    return until_99(float(np.mean([seconds for seconds, _ in runs])), reached, 5)
+    return until_99(float(np.mean([seconds for seconds, _ in runs])), reached, 3)
 
 
 def momentum(qubo: qn.Qubo, optimum: int) -> str:
