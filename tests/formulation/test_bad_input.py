@@ -250,7 +250,7 @@ class TestMemory:
         start = time.perf_counter()
         with pytest.raises(
             RangeError,
-            match=r"a QUBO of up to [\d,]+ couplings needs about [\d.]+ GiB and [\d.]+ GiB are "
+            match=r"a QUBO of up to [\d,]+ couplings needs about [\d.,]+ GiB and [\d.]+ GiB are "
             "free: use fewer examples or a smaller network",
         ):
             problem.qubo()
