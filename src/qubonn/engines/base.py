@@ -23,7 +23,7 @@ __all__ = ["Engine", "Found"]
 class Found:
     """The replicas of an engine's run, lowest energy first.
 
-    ``energies`` are the total H of each, or, where ``is_total`` is False, an engine's own energy.
+    ``energies`` are the total H of each, or an engine's own energy where it says so.
     ``activation_spins`` (replicas x examples x nodes) say
     which activations an engine of cyclic networks settled on.
     """
@@ -35,7 +35,6 @@ class Found:
     energies: NDArray[np.float64]
     stop: Stop = Stop.FINISHED
     info: Mapping[str, Any] = field(default_factory=dict)
-    is_total: bool = True
 
     def network(self, replica: int = 0) -> BinaryNetwork:
         """Return the network of one replica."""

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.engines.base import Found
+from qubonn.engines.cooling import bits_of_networks, cooling, require_factors
 from qubonn.engines.layered import LANES, Cost, Layered, require_one_hidden_layer, require_one_hot
-from qubonn.errors import RangeError, TopologyError
+from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
@@ -67,10 +68,7 @@ class ForwardAnnealing:
         for name in ("target_margin", "margin_cap", "thread_count"):
             if getattr(self, name) is not None:
                 require_count(name, getattr(self, name))
-        for name in ("hottest", "coldest"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise RangeError(f"{name} must be a positive factor; got {value}")
+        require_factors(hottest=self.hottest, coldest=self.coldest)
         if self.outputs not in ("threshold", "pairwise"):
             raise RangeError(f"outputs must be 'threshold' or 'pairwise'; got {self.outputs!r}")
         if self.target_margin is not None and self.outputs == "threshold":
@@ -163,10 +161,7 @@ class _Run:
         """A row for each sweep: temperatures of hidden and output layer; then zeros."""
         hot, cold = measured_temperatures(self.problem, self.settings)
         hottest, coldest = hot * self.settings.hottest, cold * self.settings.coldest
-        coldest = np.minimum(hottest, coldest)
-        steps = np.arange(self.settings.sweep_count) / max(self.settings.sweep_count - 1, 1)
-        cooling = hottest * (coldest / hottest) ** steps[:, None]
-        return np.concatenate([cooling, np.zeros((QUENCH_SWEEPS, 2))])
+        return cooling(hottest, coldest, self.settings.sweep_count, QUENCH_SWEEPS)
 
     def best_energy(self) -> float:
         """The lowest energy of any replica now."""
@@ -189,7 +184,7 @@ class _Run:
                 spins[row, :, topology.outputs.start :] = outputs
         info = {"sweeps": self.sweep, "seconds": watch.seconds}
         energies = self.energies[order].astype(np.float64) * self.unit
-        return Found(problem, weights, biases, spins, energies, stop, info, is_total=False)
+        return Found(problem, weights, biases, spins, energies, stop, info)
 
     def changes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Energy changes of all flips: replicas x neurons x (sources, then the bias), by layer."""
@@ -247,13 +242,7 @@ def _parameters(
         size = topology.weight_count + topology.neuron_count
         bits = np.stack([np.random.default_rng(s).integers(0, 2, size, np.int8) for s in starts])
         return bits[:, : topology.weight_count], bits[:, topology.weight_count :]
-    if any(network.topology != topology for network in networks):
-        raise TopologyError("initial networks must have the problem's topology")
-    which = np.arange(len(starts)) % len(networks)
-    return (
-        (np.stack([network.weight_spins for network in networks])[which] > 0).astype(np.int8),
-        (np.stack([network.bias_spins for network in networks])[which] > 0).astype(np.int8),
-    )
+    return bits_of_networks(networks, topology, len(starts))
 
 
 def _require_room(problem: TrainingProblem, replica_count: int) -> None:

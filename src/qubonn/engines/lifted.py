@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.engines.base import Found
 from qubonn.engines.circuit import circuit_of, energy_unit
-from qubonn.errors import RangeError, TopologyError
+from qubonn.engines.cooling import bits_of_networks, cooling, require_factors
+from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
@@ -27,7 +28,6 @@ __all__ = ["LiftedAnnealing"]
 QUENCH_SWEEPS = 10  # at temperature zero, at the end
 MEASURED = 16  # replicas quenched to measure temperatures
 NO_TARGET = -(2**31) + 1
-KINDS = ("weights", "biases", "activations")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +51,7 @@ class LiftedAnnealing:
     def __post_init__(self) -> None:
         require_count("replica_count", self.replica_count)
         require_count("sweep_count", self.sweep_count)
-        for name in ("hottest", "coldest"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0):
-                raise RangeError(f"{name} must be a positive factor; got {value}")
+        require_factors(hottest=self.hottest, coldest=self.coldest)
         if self.violation not in ("squared", "linear"):
             raise RangeError(f"violation must be 'squared' or 'linear'; got {self.violation!r}")
         if self.thread_count is not None:
@@ -133,10 +130,7 @@ class _Run:
         """A row for each sweep: temperatures of weights, biases and activations; then zeros."""
         hot, cold = measured_temperatures(self.problem, self.settings, self.lanes)
         hottest, coldest = hot * self.settings.hottest, cold * self.settings.coldest
-        coldest = np.minimum(hottest, coldest)
-        steps = np.arange(self.settings.sweep_count) / max(self.settings.sweep_count - 1, 1)
-        cooling = hottest * (coldest / hottest) ** steps[:, None]
-        return np.concatenate([cooling, np.zeros((QUENCH_SWEEPS, 3))])
+        return cooling(hottest, coldest, self.settings.sweep_count, QUENCH_SWEEPS)
 
     def best_energy(self) -> float:
         """The lowest energy of any replica now."""
@@ -160,7 +154,6 @@ class _Run:
             energies[order],
             stop,
             info,
-            is_total=self.settings.violation == "squared",
         )
 
     def changes(self) -> NDArray[np.float64]:
@@ -252,13 +245,7 @@ def _parameters(
         shapes = (count, topology.weight_count), (count, topology.neuron_count)
         weights, biases = (generator.integers(0, 2, shape, dtype=np.int8) for shape in shapes)
         return weights, biases
-    if any(network.topology != topology for network in networks):
-        raise TopologyError("initial networks must have the problem's topology")
-    which = np.arange(count) % len(networks)
-    return (
-        (np.stack([network.weight_spins for network in networks])[which] > 0).astype(np.int8),
-        (np.stack([network.bias_spins for network in networks])[which] > 0).astype(np.int8),
-    )
+    return bits_of_networks(networks, topology, count)
 
 
 def _activations(problem: TrainingProblem, count: int, generator: np.random.Generator) -> BitMatrix:

@@ -1,0 +1,49 @@
+"""What both annealing engines do alike: check factors, cool each kind of flip, start from networks.
+
+Measured temperatures, factors -> a row of temperatures for each sweep; networks -> bits.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import BitMatrix
+from qubonn.errors import RangeError, TopologyError
+from qubonn.network import BinaryNetwork
+from qubonn.topology import Topology
+
+__all__ = ["bits_of_networks", "cooling", "require_factors"]
+
+
+def require_factors(**factors: float) -> None:
+    """Refuse factors of temperatures that are not positive and finite."""
+    for name, value in factors.items():
+        if not (np.isfinite(value) and value > 0):
+            raise RangeError(f"{name} must be a positive factor; got {value}")
+
+
+def cooling(
+    hottest: NDArray[np.float64],
+    coldest: NDArray[np.float64],
+    sweep_count: int,
+    quench_sweeps: int,
+) -> NDArray[np.float64]:
+    """Cool each kind of flip (a column) by the same factor each sweep, then stay at zero."""
+    coldest = np.minimum(hottest, coldest)
+    steps = np.arange(sweep_count) / max(sweep_count - 1, 1)
+    rows = hottest * (coldest / hottest) ** steps[:, None]
+    return np.concatenate([rows, np.zeros((quench_sweeps, len(hottest)))])
+
+
+def bits_of_networks(
+    networks: Sequence[BinaryNetwork], topology: Topology, count: int
+) -> tuple[BitMatrix, BitMatrix]:
+    """Return weights and biases of `count` replicas, the networks repeated as needed."""
+    if any(network.topology != topology for network in networks):
+        raise TopologyError("initial networks must have the problem's topology")
+    which = np.arange(count) % len(networks)
+    return (
+        (np.stack([network.weight_spins for network in networks])[which] > 0).astype(np.int8),
+        (np.stack([network.bias_spins for network in networks])[which] > 0).astype(np.int8),
+    )
