@@ -204,6 +204,21 @@ def test_a_target_a_time_limit_and_a_report_stop_the_run() -> None:
     assert long.solve(problem, report=lambda _: True).stop is qn.Stop.INTERRUPTED
 
 
+def test_an_interrupt_before_the_first_sweep_returns_true_energies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(self: _Run) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Run, "temperatures", interrupted)
+    problem = letters_problem(10)
+    found = LiftedAnnealing(replica_count=20).solve(problem)
+    assert found.stop is qn.Stop.INTERRUPTED
+    for replica, energy in enumerate(found.energies):
+        judged = problem.certify(found.network(replica), found.activation_spins[replica])
+        assert judged.terms.total == energy
+
+
 def test_a_warm_start_keeps_a_solution_when_nothing_is_hot() -> None:
     problem = letters_problem(12)
     solved = LiftedAnnealing().solve(problem).network()

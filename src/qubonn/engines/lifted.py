@@ -115,12 +115,13 @@ class _Run:
 
     def anneal(self, watch: Watch) -> Stop:
         """Cool in slices and look at the watch in between; quench at the end."""
-        temperatures = self.temperatures()
-
-        def advance(start: int, end: int) -> None:
-            self._advance(temperatures[start:end], NO_TARGET)
-
+        self._advance(np.zeros((0, 3)), NO_TARGET)  # no sweep, but the energies of the start
         try:
+            temperatures = self.temperatures()
+
+            def advance(start: int, end: int) -> None:
+                self._advance(temperatures[start:end], NO_TARGET)
+
             span = range(len(temperatures))
             return watch.work(span, len(span), advance, self.best_energy) or Stop.FINISHED
         except KeyboardInterrupt:
