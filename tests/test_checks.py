@@ -16,6 +16,17 @@ from qubonn.errors import AlphabetError, QubonnError, RangeError, ShapeError
 NAN, INFINITY = float("nan"), float("inf")
 
 
+class TestRequireSeconds:
+    @pytest.mark.parametrize("value", [None, 1, 0.5, np.float32(2.5), np.int64(3)])
+    def test_returns_positive_numbers_and_none(self, value: Any) -> None:
+        assert checks.require_seconds("time_limit", value) is value
+
+    @pytest.mark.parametrize("value", [0, -1, NAN, INFINITY, True, "3", [3], 1j])
+    def test_refuses_what_is_no_positive_number(self, value: Any) -> None:
+        with pytest.raises(RangeError, match=r"^time_limit must be a positive number of seconds"):
+            checks.require_seconds("time_limit", value)
+
+
 class TestRequireCount:
     @pytest.mark.parametrize("value", [1, 7, np.int8(7), np.uint64(2**63)])
     def test_returns_a_python_int(self, value: object) -> None:
@@ -162,6 +173,12 @@ class TestRequireRealMatrix:
 
     def test_takes_rows_without_columns(self) -> None:
         assert checks.require_real_matrix("X", [[], []], columns=0, of="input").shape == (2, 0)
+
+    def test_looks_for_what_is_not_finite_where_require_matrix_does_not(self) -> None:
+        values = np.array([[NAN, 1.0]])
+        assert checks.require_matrix("X", values, columns=2, of="input") is values
+        with pytest.raises(ShapeError, match=r"^X must have 3 columns, one per input; got shape"):
+            checks.require_matrix("X", values, columns=3, of="input")
 
     @pytest.mark.parametrize("bad", [NAN, INFINITY, -INFINITY])
     def test_names_row_and_column_of_what_is_not_finite(self, bad: float) -> None:
@@ -338,6 +355,7 @@ def test_whatever_comes_is_returned_clean_or_refused_on_purpose(values: Any) -> 
     attempt(checks.require_spins, count=2, of="weight")
     attempt(checks.require_spin_matrix, columns=2, of="output")
     attempt(checks.require_real_matrix, columns=2, of="input")
+    attempt(checks.require_matrix, columns=2, of="input")
     attempt(checks.require_real_vector, count=2, of="input")
     attempt(checks.require_column_count, of="pixel")
     attempt(checks.require_bits, count=2)

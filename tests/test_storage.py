@@ -19,7 +19,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from qubonn import storage
 from qubonn.errors import FileFormatError
-from qubonn.storage import read_arrays, read_limited, write_arrays, write_whole
+from qubonn.storage import read_arrays, read_limited, read_names, write_arrays, write_whole
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
 
@@ -293,6 +293,15 @@ class TestArchives:
         path = archive_of(tmp_path / "a.npz", ("a.npy", b"1"), ("a.npy", b"2"))
         with pytest.raises(FileFormatError, match="must hold each array once"):
             read_arrays(path)
+
+    def test_tell_the_names_of_their_arrays_without_being_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.npz"
+        write_arrays(path, {"one": np.zeros(1), "two": np.array("text")})
+        assert read_names(path) == ["one", "two"]
+        path.write_bytes(b"no archive")
+        assert read_names(path) == []
+        with pytest.raises(FileNotFoundError):
+            read_names(tmp_path / "none.npz")
 
     @given(data=st.data())
     @settings(max_examples=150, deadline=None, derandomize=True)

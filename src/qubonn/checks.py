@@ -5,6 +5,7 @@ Every function returns the checked value in its canonical form, or raises a Qubo
 
 from collections.abc import Iterable
 from math import isfinite, prod
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,16 @@ __all__ = [
     "IntVector",
     "SpinMatrix",
     "SpinVector",
+    "is_finite_number",
     "require_bits",
     "require_column_count",
     "require_count",
     "require_indices",
+    "require_matrix",
     "require_memory",
     "require_real_matrix",
     "require_real_vector",
+    "require_seconds",
     "require_spin_matrix",
     "require_spins",
     "require_strength",
@@ -64,6 +68,18 @@ def require_strength(name: str, value: object) -> int | float:
     return int(number) if number.is_integer() and number <= LARGEST_WHOLE else number
 
 
+def require_seconds(name: str, value: float | None) -> float | None:
+    """Return a positive number of seconds, or None for no limit."""
+    if value is not None and not (is_finite_number(value) and value > 0):
+        raise RangeError(f"{name} must be a positive number of seconds; got {value!r}")
+    return value
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a value is a real number, neither infinite nor a truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+
+
 def require_indices(name: str, values: Iterable[int], *, below: int) -> IntVector:
     """Return whole numbers in [0, below) as an int64 vector."""
     try:
@@ -98,6 +114,11 @@ def require_spin_matrix(
     """Return a matrix of -1 and +1 as int8, one row per example and one column per `of`."""
     array = _matrix(name, values, columns=columns, of=of, rows=rows)
     return _spins(name, array)
+
+
+def require_matrix(name: str, values: ArrayLike, *, columns: int, of: str) -> NDArray[Any]:
+    """Return a matrix of numbers, one row per example; the caller sees to NaN and infinity."""
+    return _matrix(name, values, columns=columns, of=of, rows=None)
 
 
 def require_real_matrix(name: str, values: ArrayLike, *, columns: int, of: str) -> NDArray[Any]:

@@ -6,11 +6,13 @@ Each child is also the builtin exception that people expect, so ``except ValueEr
 __all__ = [
     "AlphabetError",
     "FileFormatError",
+    "FitInterrupted",
     "MissingExtra",
     "NotationError",
     "QubonnError",
     "RangeError",
     "ShapeError",
+    "StudyMismatch",
     "TopologyError",
 ]
 
@@ -43,6 +45,10 @@ class FileFormatError(QubonnError, ValueError):
     """A file is truncated, corrupted, hostile or of another kind."""
 
 
+class StudyMismatch(QubonnError, ValueError):
+    """A store holds another study than the one asked for."""
+
+
 class MissingExtra(QubonnError, ImportError):
     """An optional package is not installed."""
 
@@ -54,3 +60,7 @@ class MissingExtra(QubonnError, ImportError):
         to_networkx needs networkx; install it with  pip install 'qubonn[graph]'
         """
         return cls(f"{who} needs {package}; install it with  pip install 'qubonn[{extra}]'")
+
+
+class FitInterrupted(UserWarning):
+    """Ctrl-C ended a training; what was found until then is kept."""

@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError
 
-__all__ = ["read_arrays", "read_limited", "write_arrays", "write_whole"]
+__all__ = [
+    "read_array",
+    "read_arrays",
+    "read_limited",
+    "read_names",
+    "write_arrays",
+    "write_whole",
+]
 
 MOST_BYTES = 4 << 30  # of one file, and of what it unpacks to
 MOST_CODE_POINT = 0x10FFFF  # of Unicode
@@ -89,6 +96,20 @@ def write_arrays(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) 
     write_whole(path, buffer.getvalue())
 
 
+def read_names(path: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the arrays of an .npz archive, without reading them; none if it is none.
+
+    What is wrong with a file is for `read_arrays` to say.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return [name.removesuffix(".npy") for name in archive.namelist()]
+    except OSError:
+        raise
+    except Exception:  # zipfile raises several kinds on broken bytes
+        return []
+
+
 def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
     """Return the named arrays of an .npz archive; objects (pickle) and oversized ones are refused.
 
@@ -111,6 +132,11 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
             f"{path} is not a readable .npz archive ({type(error).__name__}): "
             "it may be truncated or corrupted"
         ) from error
+
+
+def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """Return the array of an .npy file; objects (pickle) are refused."""
+    return _array(os.fspath(path), read_limited(path))
 
 
 def _require_plain_members(path: str | os.PathLike[str], members: list[zipfile.ZipInfo]) -> None:

@@ -6,15 +6,12 @@ Time limit, target energy, report -> Stop or None, between slices of work.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
-from numbers import Real
-from typing import Any
 
-from qubonn.checks import require_count
+from qubonn.checks import is_finite_number, require_count, require_seconds
 from qubonn.errors import RangeError
 from qubonn.quadratic import Stop
 
-__all__ = ["Progress", "Report", "Watch", "require_seed"]
+__all__ = ["TARGET_SLICE", "Progress", "Report", "Watch", "require_seed"]
 
 
 @dataclass(frozen=True)
@@ -42,12 +39,10 @@ class Watch:
         target_energy: float | None = None,
         report: Report | None = None,
     ) -> None:
-        if time_limit is not None and not (_is_number(time_limit) and time_limit > 0):
-            raise RangeError(f"time_limit must be a positive number of seconds; got {time_limit!r}")
-        if target_energy is not None and not _is_number(target_energy):
+        if target_energy is not None and not is_finite_number(target_energy):
             raise RangeError(f"target_energy must be a finite number; got {target_energy!r}")
         self.start = time.perf_counter()
-        self.time_limit = time_limit
+        self.time_limit = require_seconds("time_limit", time_limit)
         self.target_energy = target_energy
         self._report = report
         self._slice_size = 1
@@ -95,15 +90,16 @@ class Watch:
         total: int,
         advance: Callable[[int, int], None],
         best_energy: Callable[[], float],
+        target_slice: int = TARGET_SLICE,
     ) -> Stop | None:
         """Do the steps of `span`, out of `total` in the run, in slices; ask `verdict` in between.
 
-        A slice is what fits SLICE_SECONDS. With a target it is TARGET_SLICE steps, so that where a
+        A slice is what fits SLICE_SECONDS. With a target it is `target_slice` steps: where a
         run stops does not depend on the clock.
         """
         done = span.start
         while done < span.stop:
-            size = self._slice_size if self.target_energy is None else TARGET_SLICE
+            size = self._slice_size if self.target_energy is None else target_slice
             end = min(done + size, span.stop)
             start = time.perf_counter()
             advance(done, end)
@@ -120,7 +116,3 @@ class Watch:
 def require_seed(seed: int) -> int:
     """Return a seed that numpy's SeedSequence takes."""
     return require_count("seed", seed, least=0)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)

@@ -20,6 +20,7 @@ __all__ = [
     "at_most",
     "choose",
     "fused",
+    "is_negative",
     "larger",
     "load",
     "store",
@@ -44,6 +45,11 @@ def store(array, row, lanes):
 def at_most(left, right):
     """Return a mask of the lanes where left <= right."""
     return np.packbits(left <= right, bitorder="little").view(f"<u{len(left) // 8}")[0]
+
+
+def is_negative(lanes):
+    """Return a mask of the integers below 0."""
+    return np.packbits(lanes < 0, bitorder="little").view(f"<u{len(lanes) // 8}")[0]
 
 
 def choose(mask, if_set, if_clear):
@@ -196,6 +202,15 @@ def _at_most(typing_context, left, right):
 
 
 @intrinsic
+def _is_negative(typing_context, lanes):
+    def emit(context, builder, signature, values):
+        zero = ir.Constant(values[0].type, None)
+        return builder.bitcast(builder.icmp_signed("<", values[0], zero), ir.IntType(lanes.count))
+
+    return MASK_TYPES[lanes.count](lanes), emit
+
+
+@intrinsic
 def _choose(typing_context, mask, if_set, if_clear):
     def emit(context, builder, signature, values):
         flags = ir.VectorType(ir.IntType(1), if_set.count)
@@ -237,6 +252,7 @@ def _place(context, builder, kinds, values, lanes):
 
 overload(load)(lambda array, row, states: lambda array, row, states: _load(array, row, states))
 overload(store)(lambda array, row, lanes: lambda array, row, lanes: _store(array, row, lanes))
+overload(is_negative)(lambda lanes: lambda lanes: _is_negative(lanes))
 overload(at_most)(lambda left, right: lambda left, right: _at_most(left, right))
 overload(choose)(
     lambda mask, if_set, if_clear: lambda mask, if_set, if_clear: _choose(mask, if_set, if_clear)
