@@ -59,6 +59,8 @@ class TestExhaustive(SamplerContract):
 
 
 class TestMomentumAnnealing(SamplerContract):
+    slack_seconds = 5.0  # torch's threads, beside other tests
+
     def make_sampler(self) -> Sampler:
         pytest.importorskip("torch", reason="momentum annealing needs torch")
         return qn.MomentumAnnealing(replica_count=50, step_count=200)

@@ -1,7 +1,7 @@
 """CpSat: prove a training problem feasible or infeasible, or optimise over its networks.
 
-TrainingProblem -> ExactResult.  The one file that imports ortools. It reasons about signs of sums,
-not about penalties, so its answers judge those of every other solver.
+TrainingProblem -> ExactResult.  It reasons about signs of sums, not about penalties, so its answers
+judge those of every other solver.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_count
-from qubonn.errors import MissingExtra, QubonnError
+from qubonn.cp_sat import Solved, cp_model_for, solve
+from qubonn.errors import QubonnError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.watching import Watch, require_seed
@@ -96,13 +97,9 @@ class CpSat:
         require_seed(seed)
         watch = Watch(time_limit=time_limit)
         model = _Model(problem, **question)
-        solver = model.cp_model.CpSolver()
-        solver.parameters.num_workers = self.worker_count
-        solver.parameters.random_seed = seed % 2**31
-        if time_limit is not None:  # building the model took some of it
-            solver.parameters.max_time_in_seconds = max(watch.seconds_left, 1e-3)
-        status = solver.solve(model.model)
-        return model.read(solver, status, watch.seconds)
+        left = None if time_limit is None else watch.seconds_left  # building took some of it
+        solved = solve(model.model, seed=seed, worker_count=self.worker_count, seconds=left)
+        return model.read(solved, watch.seconds)
 
 
 class _Model:
@@ -111,7 +108,7 @@ class _Model:
     def __init__(
         self, problem: TrainingProblem, *, may_violate: bool = False, wants_margin: bool = False
     ) -> None:
-        self.cp_model = _ortools()
+        self.cp_model = cp_model_for("CpSat")
         self.problem, self.topology = problem, problem.topology
         self.must_give_outputs = problem.has_fixed_outputs or not may_violate
         self.model = self.cp_model.CpModel()
@@ -129,8 +126,9 @@ class _Model:
         elif wants_margin:
             self.model.maximize(sum(self.margins))
 
-    def read(self, solver: Any, status: Any, seconds: float) -> ExactResult:
+    def read(self, solved: Solved, seconds: float) -> ExactResult:
         """Turn a solution back into a network."""
+        solver, status = solved.solver, solved.status
         proof = {
             self.cp_model.OPTIMAL: Proof.OPTIMAL,
             self.cp_model.FEASIBLE: Proof.FEASIBLE,
@@ -210,11 +208,3 @@ class _Model:
 
 def _spins(solver: Any, variables: list[Any]) -> list[int]:
     return [2 * solver.value(variable) - 1 for variable in variables]
-
-
-def _ortools() -> Any:
-    try:
-        from ortools.sat.python import cp_model
-    except ImportError:
-        raise MissingExtra.of("CpSat", "ortools", "exact") from None
-    return cp_model

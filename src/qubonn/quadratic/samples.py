@@ -3,6 +3,7 @@
 States, QUBO -> Samples with exact energies.
 """
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -60,6 +61,16 @@ class Samples:
         energies = qubo.energy(bits)
         order = np.argsort(energies, kind="stable")
         return cls(np.ascontiguousarray(bits[order]), energies[order], stop, dict(info or {}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], qubo: Qubo) -> "Samples":
+        """Read what another solver found for `qubo`: .csv, .json, .npz or .npy.
+
+        See `qubonn.quadratic.sample_files` for what may stand in there.
+        """
+        from qubonn.quadratic.sample_files import load_samples
+
+        return load_samples(path, qubo)
 
     @property
     def best(self) -> BitVector:
