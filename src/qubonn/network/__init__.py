@@ -1,8 +1,18 @@
-"""A topology with its parameters: forward pass, margins, settling of cycles, files."""
+"""A topology with its parameters: forward pass, margins, robustness, cycles, files."""
 
 from qubonn.network.files import load_network
 from qubonn.network.margins import Margins
 from qubonn.network.parameters import BinaryNetwork
+from qubonn.network.robustness import Robustness
 from qubonn.network.settling import Settled, Settling
+from qubonn.network.summary import Summary
 
-__all__ = ["BinaryNetwork", "Margins", "Settled", "Settling", "load_network"]
+__all__ = [
+    "BinaryNetwork",
+    "Margins",
+    "Robustness",
+    "Settled",
+    "Settling",
+    "Summary",
+    "load_network",
+]

@@ -18,6 +18,7 @@ __all__ = [
     "ForwardPass",
     "LevelPlan",
     "chunks",
+    "largest",
     "plan_all",
     "plan_levels",
     "pre_activations_of",
@@ -31,6 +32,13 @@ CHUNK_BYTES = 64 << 20  # of float32 activations held at once
 def sign(values: NDArray[Any]) -> NDArray[np.int8]:
     """Return +1 where a value is positive and -1 elsewhere: f(0) is -1; numpy.sign(0) is 0."""
     return (values > 0) * np.int8(2) - np.int8(1)  # ten times as quick as numpy.where
+
+
+def largest(values: NDArray[Any]) -> SpinMatrix:
+    """Return +1 at the largest value of each row, the earliest of equals, and -1 elsewhere."""
+    spins = np.full(values.shape, -1, dtype=np.int8)
+    spins[np.arange(len(values)), values.argmax(axis=1)] = 1
+    return spins
 
 
 @dataclass(frozen=True, eq=False)

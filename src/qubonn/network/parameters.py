@@ -6,7 +6,7 @@ Topology + parameters -> outputs, margins, accuracy, a file.
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,16 +15,22 @@ from qubonn.checks import (
     SpinMatrix,
     SpinVector,
     require_count,
+    require_matrix,
     require_real_matrix,
     require_real_vector,
     require_spin_matrix,
     require_spins,
 )
 from qubonn.errors import TopologyError
+from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network.forward import ForwardPass, LevelPlan, plan_levels, run_forward, sign
 from qubonn.network.margins import Margins
 from qubonn.network.settling import Settled, settle
 from qubonn.topology import Topology
+
+if TYPE_CHECKING:
+    from qubonn.network.robustness import Decision, Robustness
+    from qubonn.network.summary import Summary
 
 __all__ = ["BinaryNetwork"]
 
@@ -73,8 +79,24 @@ class BinaryNetwork:
         return run_forward(self._plan, self.topology, self.input_spins(inputs))
 
     def predict_outputs(self, inputs: ArrayLike) -> SpinMatrix:
-        """Return the output activations, one row per example."""
-        return self.forward(inputs).activation_spins[:, self.topology.outputs.start :]
+        """Return the output activations, one row per example.
+
+        Much work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
+        """
+        columns = self.topology.input_count
+        matrix = require_matrix("inputs", inputs, columns=columns, of="input neuron")
+        if is_worth_packing(self.topology, len(matrix)):
+            return self._packed.predict_outputs(matrix)
+        return self.forward(matrix).activation_spins[:, self.topology.outputs.start :]
+
+    def packed(self, *, thread_count: int | None = None) -> PackedNetwork:
+        """Return the network at one bit a weight, for prediction only; all cores unless told."""
+        return PackedNetwork.of(
+            self.topology,
+            self.weight_spins[None],
+            self.bias_spins[None],
+            thread_count=thread_count,
+        )
 
     def pre_activations(self, inputs: ArrayLike) -> NDArray[np.int32]:
         """Return bias plus weighted sum of every neuron, before the sign; pi in the paper."""
@@ -106,6 +128,59 @@ class BinaryNetwork:
         )
         return settle(self, sign(vector), **options)
 
+    def certify(
+        self,
+        inputs: ArrayLike,
+        *,
+        decision: "Decision" = "outputs",
+        exact: bool = True,
+        time_limit: float | None = None,
+        seed: int = 0,
+        worker_count: int = 1,
+    ) -> "Robustness":
+        """Return for each example the smallest number of input flips that changes its class.
+
+        The class is the vector of output spins, or with `decision` "largest" the output of largest
+        pre-activation, the earliest of equals. Bounds from margins and a greedy search come first
+        and often agree; CP-SAT (if `exact`) settles the rest within `time_limit` seconds.
+
+        >>> network = BinaryNetwork(Topology.dense(5, 1), [1, 1, 1, 1, 1], [1])
+        >>> found = network.certify([[1, 1, 1, 1, 1], [1, 1, 1, -1, -1]])
+        >>> found.flips, found.is_exact
+        (array([3, 1]), array([ True,  True]))
+        """
+        from qubonn.network.robustness import Effort, certify
+
+        effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
+        return certify((self,), inputs, decision, effort)
+
+    def summary(
+        self,
+        inputs: ArrayLike | None = None,
+        outputs: ArrayLike | None = None,
+        *,
+        decision: "Decision" = "outputs",
+    ) -> "Summary":
+        """Return the network in numbers; with `inputs` also margins, with `outputs` accuracy.
+
+        `decision` as in `certify`.
+
+        >>> BinaryNetwork.random(Topology.dense(9, 4, 2), seed=0).summary()
+        BinaryNetwork 9 -> 4 -> 2
+        inputs           9
+        hidden           4
+        outputs          2
+        levels           2
+        arcs            44
+        weights         44
+        biases           6
+        parameter bits  50
+        bytes, packed    7
+        """
+        from qubonn.network.summary import summarise
+
+        return summarise(self, inputs, outputs, decision)
+
     def input_spins(self, inputs: ArrayLike) -> SpinMatrix:
         """Return real inputs binarised by the sign rule, after checking them."""
         return sign(
@@ -121,6 +196,10 @@ class BinaryNetwork:
         from qubonn.network.files import save_network
 
         save_network(self, path)
+
+    @cached_property
+    def _packed(self) -> PackedNetwork:
+        return self.packed()
 
     @cached_property
     def _plan(self) -> tuple[LevelPlan, ...]:

@@ -1,0 +1,271 @@
+"""Numba kernels on planes: one node to a register, 512 examples in its bits; full adders count.
+
+Planes of sources -> planes of neurons, for convolutions and any wiring; words <-> planes. Bit i of
+lane l of a plane is example 8 * i + l, so that a square of 64 words by 64 examples, transposed in
+each lane, is 64 planes.
+
+P sources that are +1 have weight +1 and N have weight -1; D is how many more arcs there are with
+weight +1 than with -1. The pre-activation is 2 * (P - N) - D + b, positive exactly if the lead,
+P - N - 1 - (D - b) // 2, is not negative, and equal to 2 * lead + 1 + (n is odd). Counters start at
+(D - 1) // 2, count a bias of -1 and the N, are inverted, which negates them, and count the P.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from qubonn.inference.program import CHUNK, SLIDE, SPREAD
+from qubonn.lanes.words import full_adder, load_at, repeated, store_at
+
+__all__ = ["Planes", "run_plane_step", "transpose"]
+
+EIGHT = np.zeros(1, dtype=np.uint8)  # so many lanes: a plane
+SIXTEEN = np.zeros(1, dtype=np.uint16)  # planes of two neighbouring nodes
+ZERO, ONE, ALL = (np.uint64(word) for word in (0, 1, (1 << 64) - 1))
+REPEATED = np.array([0, (1 << 64) - 1], dtype=np.uint64)  # a bit in all places
+HALVES = np.array([((1 << 64) - 1) // ((1 << n) + 1) for n in (32, 16, 8, 4, 2, 1)], np.uint64)
+
+
+class Planes(NamedTuple):
+    """What one thread needs for planes: flat arrays that start at a cache line."""
+
+    nodes: np.ndarray  # nodes x lanes; then zeros; then the biases of a strip
+    order: np.ndarray  # places of the sources of a strip, those with weight -1 first
+    counters: np.ndarray  # binary digits x lanes
+    square: np.ndarray  # 64 x lanes, to be transposed
+
+
+@njit(cache=True)
+def run_plane_step(
+    tables, step, parameters, inputs, first_input, words, planes, votes, chunk_count, is_sums
+):
+    """Run one step of one network on a block: strips, or words to planes, or planes to words."""
+    end = step["first"] + step["count"]
+    if step["kind"] == SLIDE:
+        zeros = tables.node_count
+        biases = zeros + tables.longest
+        for number in range(step["first"], end):
+            strip = tables.strips[number]
+            counts = sort_arcs(strip, tables.offsets, parameters, planes, zeros, biases)
+            for row in range(strip["rows"]):
+                start_row(strip, row, parameters, planes, counts, zeros, biases)
+                if strip["column"] < 0:
+                    run_hidden(strip, row, planes, counts)
+                else:
+                    run_outputs(
+                        strip, row, planes, counts, votes, tables.output_count, chunk_count, is_sums
+                    )
+    elif step["kind"] == SPREAD and step["reads_inputs"]:
+        stride, place = tables.input_row_count * CHUNK, first_input + step["row"] * CHUNK
+        spread(tables.spans[step["first"] : end], inputs, place, stride, planes, chunk_count)
+    elif step["kind"] == SPREAD:
+        stride, place = tables.row_count * CHUNK, step["row"] * CHUNK
+        spread(tables.spans[step["first"] : end], words, place, stride, planes, chunk_count)
+    else:
+        stride, place = tables.row_count * CHUNK, step["row"] * CHUNK
+        gather(tables.spans[step["first"] : end], words, place, stride, planes, chunk_count)
+
+
+# ---- strips ------------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def sort_arcs(strip, offsets, parameters, planes, zeros, biases):
+    """List where a strip's first neuron finds its sources: weight -1 up to `middle`, then +1.
+
+    A bias of -1 counts as a source of the first kind; the plane `zeros` fills both kinds up to
+    multiples of eight. Returns `middle`, the end and what the counters start at.
+    """
+    fan_in, first_bit, positive = strip["fan_in"], strip["weight_bit"], 0
+    for arc in range(fan_in):
+        positive += bit_at(parameters, first_bit + arc)
+    middle = (1 + fan_in - positive + 7) // 8 * 8
+    end = middle + (positive + 7) // 8 * 8
+    planes.order[:end] = 8 * zeros
+    planes.order[0] = 8 * biases
+    sources = offsets[strip["first_offset"] : strip["first_offset"] + fan_in]
+    base, low, high = strip["base"], 1, middle
+    for arc in range(fan_in):
+        bit = bit_at(parameters, first_bit + arc)
+        planes.order[high if bit else low] = 8 * (base + sources[arc])
+        high += bit
+        low += 1 - bit
+    return middle, end, (2 * positive - fan_in - 1) >> 1
+
+
+@njit(cache=True)
+def start_row(strip, row, parameters, planes, counts, zeros, biases):
+    """Write the biases of a row of neurons as planes, and move its sources on."""
+    length = strip["length"]
+    for neuron in range(length):
+        bit = bit_at(parameters, strip["bias_bit"] + row * length + neuron)
+        for place in range(8 * (biases + neuron), 8 * (biases + neuron + 1)):
+            planes.nodes[place] = REPEATED[1 - bit]
+    for arc in range(counts[1] if row else 0):
+        if planes.order[arc] < 8 * zeros:
+            planes.order[arc] += 8 * strip["step"]
+
+
+@njit(cache=True)
+def run_hidden(strip, row, planes, counts):
+    """Fill the planes of a row of neurons, two at a time."""
+    digits, length = digit_count(strip["fan_in"]), strip["length"]
+    target = 8 * (strip["target"] + row * length)
+    if length == 1:
+        count_arcs(planes, 0, counts, digits, EIGHT)
+        lead = load_at(planes.counters, 8 * (digits - 1), EIGHT)
+        store_at(planes.nodes, target, lead ^ ALL)
+        return
+    for pair in range(0, length, 2):
+        place = 8 * min(pair, length - 2)  # the last pair may do a neuron again
+        count_arcs(planes, place, counts, digits, SIXTEEN)
+        lead = load_at(planes.counters, 16 * (digits - 1), SIXTEEN)
+        store_at(planes.nodes, target + place, lead ^ ALL)
+
+
+@njit(cache=True)
+def run_outputs(strip, row, planes, counts, votes, output_count, chunk_count, is_sums):
+    """Fill the planes of a row of output neurons, and add to their votes."""
+    digits, counters = digit_count(strip["fan_in"]), planes.counters
+    for neuron in range(strip["length"]):
+        count_arcs(planes, 8 * neuron, counts, digits, EIGHT)
+        signs = load_at(counters, 8 * (digits - 1), EIGHT)
+        before = row * strip["length"] + neuron
+        store_at(planes.nodes, 8 * (strip["target"] + before), signs ^ ALL)
+        first = (strip["column"] + before) * CHUNK
+        for bit in range(4 * chunk_count):
+            place = bit // 4 * output_count * CHUNK + first + bit % 4 * 8
+            total = load_at(votes, place, EIGHT)
+            sign = (signs >> np.uint64(bit)) & ONE
+            if is_sums:  # 2 * lead + 1 + (fan-in is odd), digit by digit
+                total = total + np.uint64(1 + strip["fan_in"] % 2) - (sign << np.uint64(digits))
+                for digit in range(digits - 1):
+                    ones = (load_at(counters, 8 * digit, EIGHT) >> np.uint64(bit)) & ONE
+                    total = total + (ones << np.uint64(digit + 1))
+            else:
+                total = total + (sign ^ ONE)
+            store_at(votes, place, total)
+
+
+@njit(cache=True)
+def count_arcs(planes, shift, counts, digits, like):
+    """Set the counters to the leads of a neuron, or of two neighbours, eight arcs at a time."""
+    middle, end, start = counts
+    nodes, order, counters = planes.nodes, planes.order, planes.counters
+    lanes = np.uint64(like.itemsize * 8)
+    ones = repeated(REPEATED[start & 1], like)
+    twos = repeated(REPEATED[(start >> 1) & 1], like)
+    fours = repeated(REPEATED[(start >> 2) & 1], like)
+    for digit in range(3, digits):
+        bit = REPEATED[(start >> digit) & 1]
+        store_at(counters, np.uint64(digit) * lanes, repeated(bit, like))
+    for group in range(np.uint64(0), np.uint64(end), np.uint64(8)):
+        if group == np.uint64(middle):
+            ones, twos, fours = ones ^ ALL, twos ^ ALL, fours ^ ALL
+            invert(counters, digits, like)
+        a = load_at(nodes, shift + order[group], like)
+        b = load_at(nodes, shift + order[group + np.uint64(1)], like)
+        c = load_at(nodes, shift + order[group + np.uint64(2)], like)
+        d = load_at(nodes, shift + order[group + np.uint64(3)], like)
+        e = load_at(nodes, shift + order[group + np.uint64(4)], like)
+        f = load_at(nodes, shift + order[group + np.uint64(5)], like)
+        g = load_at(nodes, shift + order[group + np.uint64(6)], like)
+        h = load_at(nodes, shift + order[group + np.uint64(7)], like)
+        a, two_a = full_adder(a, b, c)
+        d, two_b = full_adder(d, e, f)
+        g, two_c = full_adder(g, h, ones)
+        ones, two_d = full_adder(a, d, g)
+        two_a, four_a = full_adder(two_a, two_b, two_c)
+        twos, four_b = full_adder(two_a, two_d, twos)
+        fours, carry = full_adder(four_a, four_b, fours)
+        for digit in range(3, digits):
+            place = np.uint64(digit) * lanes
+            old = load_at(counters, place, like)
+            store_at(counters, place, old ^ carry)
+            carry = old & carry
+    if middle == end:
+        ones, twos, fours = ones ^ ALL, twos ^ ALL, fours ^ ALL
+        invert(counters, digits, like)
+    store_at(counters, np.uint64(0), ones)
+    store_at(counters, lanes, twos)
+    store_at(counters, lanes + lanes, fours)
+
+
+@njit(cache=True)
+def invert(counters, digits, like):
+    """Invert the counters' digits from the fourth on."""
+    for digit in range(3, digits):
+        place = digit * like.itemsize * 8
+        store_at(counters, place, load_at(counters, place, like) ^ ALL)
+
+
+@njit(cache=True)
+def digit_count(fan_in):
+    """Return how many binary digits hold every lead, its sign included; at least four."""
+    digits = 4
+    while (1 << digits) < fan_in + 3:
+        digits += 1
+    return digits
+
+
+@njit(inline="always")
+def bit_at(words, place):
+    """Return one bit of an array of words."""
+    return np.int64((words[place >> 6] >> np.uint64(place & 63)) & ONE)
+
+
+# ---- words <-> planes --------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def spread(spans, words, place, stride, planes, chunk_count):
+    """Turn rows of words, from `place` on, into the planes of the nodes in `spans`."""
+    square, bit = planes.square, 64
+    for span in range(len(spans)):
+        for node in range(spans[span, 0], spans[span, 0] + spans[span, 1]):
+            if bit == 64:
+                square[:] = ZERO
+                for part in range(4 * chunk_count):
+                    lanes = load_at(words, place + part // 4 * stride + part % 4 * 8, EIGHT)
+                    store_at(square, 8 * part, lanes)
+                transpose(square)
+                place += CHUNK
+                bit = 0
+            store_at(planes.nodes, 8 * node, load_at(square, 8 * bit, EIGHT))
+            bit += 1
+
+
+@njit(cache=True)
+def gather(spans, words, place, stride, planes, chunk_count):
+    """Turn the planes of the nodes in `spans`, in any order, into rows of words."""
+    square, bit = planes.square, 0
+    node_count = spans[:, 1].sum()
+    for span in range(len(spans)):
+        for node in range(spans[span, 0], spans[span, 0] + spans[span, 1]):
+            if bit == 0:
+                square[:] = ZERO
+            store_at(square, 8 * bit, load_at(planes.nodes, 8 * node, EIGHT))
+            bit, node_count = bit + 1, node_count - 1
+            if bit == 64 or node_count == 0:
+                transpose(square)
+                for part in range(4 * chunk_count):
+                    lanes = load_at(square, 8 * part, EIGHT)
+                    store_at(words, place + part // 4 * stride + part % 4 * 8, lanes)
+                place += CHUNK
+                bit = 0
+
+
+@njit(cache=True)
+def transpose(square):
+    """Swap rows and bits in each lane of 64 rows of eight words."""
+    width = 32
+    for half in HALVES:
+        for row in range(64):
+            if row & width == 0:
+                upper = load_at(square, 8 * row, EIGHT)
+                lower = load_at(square, 8 * (row + width), EIGHT)
+                swap = ((upper >> np.uint64(width)) ^ lower) & half
+                store_at(square, 8 * row, upper ^ (swap << np.uint64(width)))
+                store_at(square, 8 * (row + width), lower ^ swap)
+        width >>= 1

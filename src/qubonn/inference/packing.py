@@ -1,0 +1,135 @@
+"""Pack inputs and parameters into words, one bit each; a bit is set for +1.
+
+Numbers -> PackedInputs; spins -> words in the order of a program.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import (
+    SpinMatrix,
+    require_column_count,
+    require_count,
+    require_matrix,
+    require_real_matrix,
+)
+from qubonn.inference.program import CHUNK, Program
+
+__all__ = [
+    "PackedInputs",
+    "UnpackedInputs",
+    "Words",
+    "aligned_zeros",
+    "pack_parameters",
+    "threads_for",
+]
+
+Words = NDArray[np.uint64]
+NUMBERS_PER_THREAD = 1_000_000  # a thread takes longer to start than these to pack
+CACHE_LINE = 64  # bytes; vectors that straddle two of them are slow
+READABLE = frozenset("bBilqfd")  # NumPy's codes of the types that the kernel reads as they are
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PackedInputs:
+    """Inputs at one bit each: pack once, show to many networks.
+
+    >>> PackedInputs.of([[0.5, -2.0, 0.0], [1, 1, -1]])
+    PackedInputs(2 examples, 3 inputs)
+    """
+
+    words: Words  # chunks of 32 examples x words of 64 inputs x examples
+    example_count: int
+    input_count: int
+
+    @classmethod
+    def of(cls, inputs: ArrayLike, *, thread_count: int | None = None) -> "PackedInputs":
+        """Binarise real inputs by the sign rule, f(0) = -1, and pack them."""
+        column_count = require_column_count("inputs", inputs, of="input neuron")
+        matrix = require_matrix("inputs", inputs, columns=column_count, of="input neuron")
+        if thread_count is not None:
+            require_count("thread_count", thread_count)
+        unpacked = UnpackedInputs(matrix)
+        words = unpacked.room(-(-len(matrix) // CHUNK))
+
+        def pack(first: int, end: int, thread: int) -> None:
+            unpacked.pack(first, words[first:end])
+
+        share: Any = import_module("qubonn.lanes.pieces").share
+        share(pack, len(words), threads_for(matrix.size, NUMBERS_PER_THREAD, thread_count))
+        return cls(words, *matrix.shape)
+
+    def words_of(self, first_chunk: int, end_chunk: int) -> Words:
+        """Return the words of some chunks of 32 examples."""
+        return self.words[first_chunk:end_chunk]
+
+    def __repr__(self) -> str:
+        return f"PackedInputs({self.example_count:,} examples, {self.input_count:,} inputs)"
+
+
+class UnpackedInputs:
+    """Inputs that are packed piece by piece, as they are read."""
+
+    def __init__(self, matrix: NDArray[Any]) -> None:
+        """Take a matrix of numbers, one row per example."""
+        self.example_count, self.input_count = matrix.shape
+        self._matrix = matrix
+        self._numbers = _readable(matrix).reshape(-1)
+        self._numbers.setflags(write=False)  # so that Numba compiles once for whatever comes
+        self._kernel: Any = import_module("qubonn.inference._packing_kernels").pack_chunks
+
+    def words_of(self, first_chunk: int, end_chunk: int) -> Words:
+        """Return the words of some chunks of 32 examples."""
+        words = self.room(end_chunk - first_chunk)
+        self.pack(first_chunk, words)
+        return words
+
+    def pack(self, first_chunk: int, words: Words) -> None:
+        """Fill chunks of words; numbers that are not finite are refused."""
+        if not self._kernel(self._numbers, self.input_count, first_chunk, words):
+            require_real_matrix("inputs", self._matrix, columns=self.input_count, of="input neuron")
+
+    def room(self, chunk_count: int) -> Words:
+        """Return words of zero for so many chunks of 32 examples."""
+        row_count = -(-self.input_count // 64)
+        return aligned_zeros(chunk_count * row_count * CHUNK).reshape(chunk_count, row_count, CHUNK)
+
+
+def pack_parameters(program: Program, weight_spins: SpinMatrix, bias_spins: SpinMatrix) -> Words:
+    """Pack the spins of networks, one row each, in the order of the program."""
+    packed = [
+        np.packbits(
+            np.concatenate([weights, biases, [-1]])[program.parameter_of] > 0, bitorder="little"
+        )
+        for weights, biases in zip(weight_spins, bias_spins, strict=True)
+    ]
+    words = aligned_zeros(len(packed) * len(program.parameter_of) // 64)
+    words = words.reshape(len(packed), len(program.parameter_of) // 64)
+    words[:] = np.stack(packed).view("<u8")
+    words.setflags(write=False)
+    return words
+
+
+def threads_for(work: int, least: int, thread_count: int | None) -> int | None:
+    """Return fewer threads than allowed where each would have less than `least` to do."""
+    useful = 1 + work // least
+    return useful if thread_count is None else min(useful, thread_count)
+
+
+def aligned_zeros(count: int) -> Words:
+    """Return so many words of zero that start at a cache line."""
+    room = np.zeros(count + CACHE_LINE // 8, dtype=np.uint64)
+    first = -room.ctypes.data % CACHE_LINE // 8
+    return room[first : first + count]
+
+
+def _readable(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Return the matrix, or its signs where the kernel cannot read it as it is."""
+    flags, dtype = matrix.flags, matrix.dtype
+    if flags.c_contiguous and flags.aligned and dtype.isnative and dtype.char in READABLE:
+        return matrix.view()
+    return np.ascontiguousarray(matrix > 0).view(np.int8)

@@ -1,0 +1,159 @@
+"""The smallest number of input flips that changes a class, proved by CP-SAT.
+
+Jury, one example and what is known of it -> Proved.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import IntVector, SpinVector
+from qubonn.cp_sat import Solved, cp_model_for, solve
+from qubonn.errors import QubonnError
+from qubonn.network.robustness.jury import UNREACHABLE, Jury
+
+__all__ = ["FlipModel", "Known", "Proved"]
+
+
+@dataclass(frozen=True)
+class Known:
+    """At least `bound` flips are needed, and `flips` are enough (or more than there are inputs)."""
+
+    bound: int
+    flips: int
+
+
+@dataclass(frozen=True, eq=False)
+class Proved:
+    """What CP-SAT adds: a nearer input of another class, if it found one, and a proved bound."""
+
+    witness: SpinVector | None
+    bound: int
+    is_interrupted: bool
+
+
+class FlipModel:
+    """A jury in CP-SAT's language; its neurons are written down once for all examples.
+
+    `complete` it before use.
+    """
+
+    def __init__(self, jury: Jury) -> None:
+        self.jury = jury
+        self.cp_model = cp_model_for("certify")
+        self.model = self.cp_model.CpModel()
+        self.is_needed = _needed(jury)
+        self.bits: dict[int, Any] = {  # whether the spin of a node is +1
+            node: self.model.new_bool_var(f"node {node}")
+            for node in np.flatnonzero(self.is_needed).tolist()
+        }
+
+    def complete(self, is_late: Callable[[], bool]) -> bool:
+        """Write down the neurons; return False where the time was up before the last."""
+        for level in self.jury.plan:
+            for column in np.flatnonzero(self.is_needed[level.nodes]).tolist():
+                if is_late():
+                    return False
+                self._add_neuron(
+                    int(level.nodes[column]),
+                    int(level.biases[column]),
+                    level.sources,
+                    _column(level.matrix, column),
+                )
+        return True
+
+    def improve(
+        self,
+        input_spins: SpinVector,
+        known: Known,
+        *,
+        seed: int,
+        worker_count: int,
+        seconds: float | None,
+    ) -> Proved:
+        """Look for fewer flips than are known to be enough, or prove that there are none."""
+        model = self.model.clone()
+        flips = self._flips(input_spins)
+        model.add_linear_constraint(flips, known.bound, known.flips - 1)
+        self._ask_for_another_class(model, input_spins)
+        model.minimize(flips)
+        solved = solve(model, seed=seed, worker_count=worker_count, seconds=seconds)
+        return self._read(solved, input_spins, known)
+
+    # ---- the model ----
+
+    def _add_neuron(
+        self, node: int, bias: int, sources: IntVector, coefficients: NDArray[np.int64]
+    ) -> None:
+        """The spin is +1 exactly when bias + sum of coefficient * (2 * bit - 1) is at least 1."""
+        own, count = self.bits[node], self._sum(sources, coefficients)
+        most = int(coefficients.sum()) - bias  # pi = 2 * count - most
+        self.model.add(count >= most // 2 + 1).only_enforce_if(own)
+        self.model.add(count <= most // 2).only_enforce_if(~own)
+
+    def _flips(self, input_spins: SpinVector) -> Any:
+        spins = input_spins[self._inputs].astype(np.int64)
+        return self._sum(self._inputs, -spins) + int((spins > 0).sum())
+
+    def _ask_for_another_class(self, model: Any, input_spins: SpinVector) -> None:
+        """Let one of the sums that hold the class up fall by what it needs."""
+        jury, sources = self.jury, self.jury.ballot.sources
+        hearing = jury.hear(input_spins[np.newaxis])
+        spins = hearing.activation_spins[0, sources].astype(np.int64)
+        (asked,) = jury.thresholds(hearing.votes, jury.decide(hearing.votes))
+        ways = []
+        for column in np.flatnonzero(asked.needs[0] < UNREACHABLE).tolist():
+            held_up = int(asked.directions[0, column]) * _column(asked.matrix, column)
+            limit = int(held_up @ spins - asked.needs[0, column] + held_up.sum()) // 2
+            ways.append(model.new_bool_var(f"way {column}"))
+            model.add(self._sum(sources, held_up) <= limit).only_enforce_if(ways[-1])
+        model.add_bool_or(ways)
+
+    def _sum(self, nodes: IntVector, coefficients: NDArray[np.int64]) -> Any:
+        """Add up bits; those of the first model serve its clones too, which number them alike."""
+        used = np.flatnonzero(coefficients)
+        bits = [self.bits[node] for node in nodes[used].tolist()]
+        return self.cp_model.LinearExpr.weighted_sum(bits, coefficients[used].tolist())
+
+    @property
+    def _inputs(self) -> IntVector:
+        return np.array([node for node in self.bits if node < self.jury.input_count], dtype=int)
+
+    # ---- the answer ----
+
+    def _read(self, solved: Solved, input_spins: SpinVector, known: Known) -> Proved:
+        solver, status, cp_model = solved.solver, solved.status, self.cp_model
+        if status == cp_model.INFEASIBLE:
+            return Proved(None, known.flips, solved.is_interrupted)
+        if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE, cp_model.UNKNOWN):
+            raise QubonnError(f"CP-SAT refused the model: {solver.status_name(status)}")
+        # where nothing was proved CP-SAT's bound is 0 or infinite
+        claimed = min(max(solver.best_objective_bound, known.bound), known.flips)
+        bound = ceil(claimed - 1e-6)
+        if status == cp_model.UNKNOWN:
+            return Proved(None, bound, solved.is_interrupted)
+        witness = input_spins.copy()
+        for node in self._inputs.tolist():
+            witness[node] = 2 * solver.value(self.bits[node]) - 1
+        return Proved(witness, bound, solved.is_interrupted)
+
+
+def _needed(jury: Jury) -> NDArray[np.bool_]:
+    """Return which nodes the votes depend on."""
+    is_needed = np.zeros(jury.network.topology.node_count, dtype=bool)
+    is_needed[jury.ballot.sources] = True
+    for level in reversed(jury.plan):
+        for column in np.flatnonzero(is_needed[level.nodes]).tolist():
+            is_needed[level.sources[np.flatnonzero(_column(level.matrix, column))]] = True
+    return is_needed
+
+
+def _column(matrix: Any, column: int) -> NDArray[np.int64]:
+    """Return one column of a dense or a sparse matrix as whole numbers."""
+    picked = matrix[:, [column]]
+    dense = picked if isinstance(picked, np.ndarray) else picked.toarray()
+    return np.asarray(dense)[:, 0].astype(np.int64)

@@ -1,0 +1,116 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qubonn as qn
+from network.random_networks import networks, random_inputs
+from network.test_margins import slow_magnitudes
+from qubonn.errors import RangeError, ShapeError, TopologyError
+
+
+@settings(max_examples=60, deadline=None)
+@given(networks(is_acyclic=True), st.integers(0, 2**32), st.integers(1, 5))
+def test_every_number_equals_a_count_by_hand(
+    network: qn.BinaryNetwork, seed: int, example_count: int
+) -> None:
+    inputs = random_inputs(network, example_count, seed)
+    shape = (example_count, network.topology.output_count)
+    outputs = np.random.default_rng(seed).choice([-1, 1], shape)
+    found = network.summary(inputs, outputs)
+    topology, size = network.topology, found.size
+    assert size.inputs + size.hidden + size.outputs == topology.node_count
+    assert size.arcs == len(topology.source_of)
+    assert size.weights == len(set(topology.weight_of.tolist())) == len(network.weight_spins)
+    assert size.biases == topology.node_count - topology.input_count == len(network.bias_spins)
+    assert found.bits == len(network.weight_spins) + len(network.bias_spins)
+    packed = np.packbits(np.concatenate([network.weight_spins, network.bias_spins]) > 0)
+    assert found.packed_bytes == packed.nbytes
+    assert size.levels == longest_path(topology)
+    magnitudes = [slow_magnitudes(network, row) for row in inputs]
+    every = [value for row in magnitudes for value in row.values()]
+    assert found.examples == example_count
+    assert found.s1 == sum(min(row[j] for row in magnitudes) for j in magnitudes[0])
+    assert found.s2 == sum(every)
+    assert found.mean_margin == pytest.approx(np.mean(every))
+    assert found.scores is not None
+    predicted = network.predict_outputs(inputs).tolist()
+    right = [row == wanted for row, wanted in zip(predicted, outputs.tolist(), strict=True)]
+    assert found.accuracy == pytest.approx(sum(right) / len(right))
+    for o, accuracy in enumerate(found.scores.output_accuracies):
+        right = [row[o] == wanted[o] for row, wanted in zip(predicted, outputs, strict=True)]
+        assert accuracy == pytest.approx(sum(right) / len(right))
+
+
+def longest_path(topology: qn.Topology) -> int:
+    """Neurons on the longest path, by walking down arc by arc."""
+    depth = dict.fromkeys(range(topology.node_count), 1)
+    depth |= dict.fromkeys(topology.inputs, 0)
+    arcs = list(zip(topology.source_of.tolist(), topology.target_of.tolist(), strict=True))
+    for _, (source, target) in product(range(topology.node_count), arcs):
+        depth[target] = max(depth[target], depth[source] + 1)
+    return max(depth.values())
+
+
+def test_the_text_is_aligned_and_short() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(3, 2, 2), seed=0)
+    outputs = network.predict_outputs([[1, 1, 1], [-1, 1, 1]])
+    outputs[0, 1] *= -1
+    found = network.summary([[1, 1, 1], [-1, 1, 1]], outputs)
+    lines = str(found).splitlines()
+    assert lines[0] == "BinaryNetwork 3 -> 2 -> 2"
+    assert lines[1] == "inputs              3"
+    assert lines[8] == "parameter bits     14"
+    assert lines[9] == "bytes, packed       2"
+    assert lines[-3:] == ["accuracy        0.500", "  output 0      1.000", "  output 1      0.500"]
+    assert len({len(line) for line in lines[1:]}) == 1
+    assert repr(found) == str(found)
+
+
+def test_of_many_outputs_the_worst_and_the_best_are_shown() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(3, 13), seed=0)
+    outputs = network.predict_outputs([[1, 1, 1], [-1, 1, 1]])
+    outputs[0, 4] *= -1
+    assert str(network.summary([[1, 1, 1], [-1, 1, 1]], outputs)).splitlines()[-3:] == [
+        "accuracy        0.500",
+        "  worst output  0.500",
+        "  best output   1.000",
+    ]
+
+
+def test_a_notebook_gets_an_escaped_table() -> None:
+    html = qn.BinaryNetwork.random(qn.Topology.dense(3, 2), seed=0).summary()._repr_html_()
+    assert html.startswith("<table><caption>BinaryNetwork 3 -&gt; 2</caption><tr>")
+    assert html.count("<tr>") == html.count("</tr>") == 9
+    assert "->" not in html
+
+
+def test_one_hot_outputs_are_judged_by_the_largest() -> None:
+    topology = qn.Topology.from_arcs([(0, 1), (0, 2)], inputs=1, outputs=2)
+    network = qn.BinaryNetwork(topology, [1, 1], [1, -1])  # sums (2, 0), then (0, -2)
+    wanted = [[1, -1], [1, -1]]
+    assert network.summary([[1], [-1]], wanted).accuracy == 0.5
+    assert network.summary([[1], [-1]], wanted, decision="largest").accuracy == 1.0
+    with pytest.raises(RangeError, match="decision must be"):
+        network.summary(decision="best")  # type: ignore[arg-type]
+
+
+def test_cyclic_networks_have_counts_but_no_margins() -> None:
+    topology = qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1)
+    network = qn.BinaryNetwork.random(topology, seed=0)
+    found = network.summary()
+    assert (found.size.levels, found.size.is_acyclic) == (None, False)
+    assert "levels          cyclic" in str(found)
+    assert str(found).startswith("BinaryNetwork\n")
+    with pytest.raises(TopologyError, match="closes a cycle"):
+        network.summary([[1]])
+
+
+def test_data_that_does_not_fit_is_refused() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
+    with pytest.raises(RangeError, match="got outputs alone"):
+        network.summary(outputs=[[1]])
+    with pytest.raises(ShapeError, match="outputs must have 1 rows"):
+        network.summary([[1, 1]], [[1], [1]])
