@@ -1,13 +1,12 @@
-"""The native engines on the paper's networks: time to solution, margins, letters, scaling.
+"""The native engines on the paper's networks: time to solution, margins, letters.
 
-    python benchmarks/engines.py [solution] [margins] [letters] [training] [scaling]
+    python benchmarks/engines.py [solution] [margins] [letters] [training]
 
 Without arguments all tables, in about ten minutes on two cores. Data: the letters, seed 0.
 solution  time to H = 0 with 99 % probability beside CP-SAT; compilation not counted
 margins   largest S2 of a feasible network
 letters   200 runs of networks 5, 10 and 12: test accuracy of single networks and committees
 training  200 runs of the 16 feasible networks: training accuracy
-scaling   time of a sweep against examples, inputs and hidden neurons
 """
 
 import sys
@@ -31,7 +30,6 @@ def main() -> None:
         "margins": margins,
         "letters": letters_table,
         "training": training,
-        "scaling": scaling,
     }
     chosen = sys.argv[1:] or list(tables)
     unknown = set(chosen) - set(tables)
@@ -192,28 +190,6 @@ def training() -> None:
             accuracy = found.network().accuracy(problem.input_spins, problem.output_spins)
             right += accuracy == 1
         show(number, f"{right} of 200", f"{seconds / 200:.3f}")
-
-
-# ---- scaling ----
-
-
-def scaling() -> None:
-    print("### Scaling of LiftedAnnealing: milliseconds a sweep, 16 replicas, linear violations\n")
-    head("network", "examples", "ms a sweep", "ns a neuron, input, example and replica")
-    cases = [(100, 16, 10, 100), (200, 16, 10, 100), (784, 16, 10, 100), (784, 64, 10, 100)]
-    cases += [(784, 64, 10, 400), (784, 64, 10, 1000), (784, 128, 10, 1000)]
-    generator = np.random.default_rng(0)
-    for *sizes, examples in cases:
-        inputs = generator.choice([-1, 1], (examples, sizes[0]))
-        outputs = generator.choice([-1, 1], (examples, sizes[-1]))
-        problem = qn.TrainingProblem(qn.Topology.dense(*sizes), inputs, outputs)
-        engine = qn.LiftedAnnealing(replica_count=32, violation="linear")
-        run = _Run(problem, engine, 0, lanes=16)
-        run._advance(np.full((1, 3), 5.0), NO_TARGET)
-        seconds, _ = timed(partial(run._advance, np.full((2, 3), 5.0), NO_TARGET))
-        work = sizes[0] * sizes[1] * examples * 32
-        name = "-".join(map(str, sizes))
-        show(name, examples, f"{500 * seconds:.1f}", f"{1e9 * seconds / 2 / work:.3f}")
 
 
 if __name__ == "__main__":

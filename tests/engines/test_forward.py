@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qubonn.checks import SpinMatrix
 from qubonn.datasets import letters
 from qubonn.encoding import CodeBook
-from qubonn.engines import Engine, ForwardAnnealing
+from qubonn.engines import Engine, ForwardAnnealing, Noise, side_by_side
 from qubonn.engines.forward import _Run, measured_temperatures
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
@@ -34,7 +34,8 @@ def slow_energy(
     hidden, outputs = sums[:, :hidden_count], sums[:, hidden_count:]
     target = engine.cost_for(problem).target_margin
     if target is None:
-        violation = missing_terms(outputs, problem.output_spins, hidden_count + 1)
+        terms = problem.topology.fan_in[problem.topology.outputs.start :] + 1
+        violation = missing_terms(outputs, problem.output_spins, terms)
     else:
         violation = missing_leads(outputs, problem.output_spins, target)
     sizes = (
@@ -44,7 +45,7 @@ def slow_energy(
     return float(violation - problem.margin_strength * sizes.sum() - pull)
 
 
-def missing_terms(sums: NDArray[Any], wanted: SpinMatrix, terms: int) -> float:
+def missing_terms(sums: NDArray[Any], wanted: SpinMatrix, terms: NDArray[Any]) -> float:
     """Positive terms that outputs lack to be +1, or have too many to be -1."""
     positive = (sums + terms) // 2
     needed = terms // 2 + 1
@@ -87,14 +88,39 @@ def replace_network(network: BinaryNetwork, weights: Any, biases: Any) -> Binary
 
 
 @st.composite
+def topologies(draw: st.DrawFn, outputs: int) -> Topology:
+    """Layers, convolutions, or any graph: skips, parallel arcs, weights shared by any arcs."""
+    kind = draw(st.sampled_from(["layers", "layers", "convolution", "graph"]))
+    if kind == "layers":
+        layers = draw(st.lists(st.integers(1, 5), max_size=3))
+        return Topology.dense(draw(st.integers(1, 9)), *layers, outputs)
+    if kind == "convolution":
+        notation = draw(st.sampled_from(["conv(2x2)", "conv(2x2x2)+fc(2)", "conv(3x3)+conv(2x2)"]))
+        return Topology.parse(notation, inputs=(4, 4), outputs=outputs)
+    inputs, hidden = draw(st.integers(1, 4)), draw(st.integers(0, 6))
+    nodes = inputs + hidden + outputs
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    pairs = [(source, target) for target in range(inputs, nodes) for source in range(target)]
+    times = generator.choice([0, 0, 1, 2], size=len(pairs))
+    arcs = np.repeat(np.array(pairs), times, axis=0) if times.any() else np.array(pairs[:1])
+    different = draw(st.sampled_from([1.0, 0.5, 0.1]))
+    if different < 1:  # arcs share weights at random
+        numbers = generator.integers(1 + int(different * len(arcs)), size=len(arcs))
+        arcs = np.column_stack([arcs, np.unique(numbers, return_inverse=True)[1]])
+    return Topology.from_arcs(arcs, inputs=inputs, outputs=outputs, nodes=nodes)
+
+
+@st.composite
 def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
     """A random problem and an engine in one of its modes; strengths that float64 adds exactly."""
-    inputs, hidden = draw(st.integers(1, 9)), draw(st.integers(1, 6))
     is_pairwise = draw(st.booleans())
     outputs = draw(st.integers(2 if is_pairwise else 1, 4))
-    count = draw(st.integers(1, 40))
+    topology = draw(topologies(outputs))
+    fan_in = topology.fan_in[topology.outputs.start :]
+    is_pairwise &= len(set(fan_in % 2)) == 1
+    is_pairwise &= not (topology.source_of >= topology.outputs.start).any()
+    count = draw(st.integers(1, 70))
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
-    topology = Topology.dense(inputs, hidden, outputs)
     wanted = 2 * generator.integers(2, size=(count, outputs)) - 1
     if is_pairwise:
         wanted = 2 * np.eye(outputs, dtype=np.int64)[generator.integers(outputs, size=count)] - 1
@@ -104,7 +130,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
         field = Field(*(generator.integers(-8, 9, size) / 8 for size in sizes))
     problem = TrainingProblem(
         topology,
-        generator.normal(size=(count, inputs)),
+        generator.normal(size=(count, topology.input_count)),
         wanted,
         margin_strength=draw(st.sampled_from([0, 0.25, 1, 1.5])),
         field=field,
@@ -118,58 +144,65 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
     return problem, engine
 
 
+def run_in(lanes: type, problem: TrainingProblem, engine: ForwardAnnealing, seed: int) -> _Run:
+    """Start a run whose lanes are no narrower than `lanes`."""
+    most = 0 if lanes is np.int32 else side_by_side.MOST_SMALL
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(side_by_side, "MOST_SMALL", most)
+        return _Run(problem, engine, seed)
+
+
 def network_of(run: _Run, number: int) -> BinaryNetwork:
-    weights, biases = run.layered.parameters(run.replicas)
+    weights, biases = run.packed.parameters(run.replicas)
     return BinaryNetwork(run.problem.topology, weights[number], biases[number])
 
 
 @settings(deadline=None, max_examples=60)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
 @given(case=cases(), seed=st.integers(0, 99))
 def test_the_energy_kept_over_many_flips_is_that_of_a_forward_pass(
-    case: tuple[TrainingProblem, ForwardAnnealing], seed: int
+    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
 ) -> None:
-    run = _Run(*case, seed)
+    run = run_in(lanes, *case, seed)
     before = [slow_energy(*case, network_of(run, r)) for r in range(2)]
     assert (run.energies * run.unit).tolist() == before
-    run.advance(np.geomspace(100, 0.1, 6)[:, None] * np.ones(2))
+    run.advance(np.geomspace(100, 0.1, 6)[:, None] * np.ones(run.groups.count))
     after = [slow_energy(*case, network_of(run, r)) for r in range(2)]
     assert (run.energies * run.unit).tolist() == after
 
 
 @settings(deadline=None, max_examples=60)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
 @given(case=cases(), seed=st.integers(0, 99))
 def test_counts_and_activations_kept_over_many_flips_are_those_of_a_forward_pass(
-    case: tuple[TrainingProblem, ForwardAnnealing], seed: int
+    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
 ) -> None:
-    run = _Run(*case, seed)
-    run.advance(np.full((4, 2), 10.0))
+    run = run_in(lanes, *case, seed)
+    run.advance(np.full((4, run.groups.count), 10.0))
     fresh = _Run(*case, seed, [network_of(run, 0), network_of(run, 1)])
-    count = run.problem.example_count
-    for kept, new in zip(run.replicas[2:4], fresh.replicas[2:4], strict=True):
-        blocks = run.layered.examples.inputs.shape[1]
-        shape = (2, -1, blocks * kept.shape[-1])
-        np.testing.assert_array_equal(
-            kept.reshape(shape)[:, :, :count], new.reshape(shape)[:, :, :count]
-        )
+    count, blocks = run.problem.example_count, len(run.packed.examples.is_real)
+    kept, new = (state.replicas.counts for state in (run, fresh))
+    shape = (2, run.problem.topology.neuron_count, blocks * kept.shape[-1])
+    np.testing.assert_array_equal(
+        kept.reshape(shape)[:, :, :count], new.reshape(shape)[:, :, :count]
+    )
     for r in range(2):
-        np.testing.assert_array_equal(
-            run.layered.hidden_spins(run.one(r)), fresh.layered.hidden_spins(fresh.one(r))
-        )
+        spins = run.packed.activation_spins(run.packed.one(run.replicas, r))
+        network = network_of(run, r)
+        forward = network.forward(run.problem.input_spins).activation_spins
+        np.testing.assert_array_equal(spins, forward[:, run.problem.topology.input_count :])
 
 
 @settings(deadline=None, max_examples=40)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
 @given(case=cases(), seed=st.integers(0, 99))
 def test_changes_are_those_of_a_forward_pass_for_every_flip(
-    case: tuple[TrainingProblem, ForwardAnnealing], seed: int
+    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
 ) -> None:
-    run = _Run(*case, seed)
-    run.advance(np.full((2, 2), 10.0))
-    hidden, outputs = run.changes()
-    by_weight, by_bias = slow_changes(*case, network_of(run, 0))
-    weights = np.concatenate([hidden[0, :, :-1].ravel(), outputs[0, :, :-1].ravel()])
-    biases = np.concatenate([hidden[0, :, -1], outputs[0, :, -1]])
-    np.testing.assert_array_equal(weights, by_weight)
-    np.testing.assert_array_equal(biases, by_bias)
+    run = run_in(lanes, *case, seed)
+    run.advance(np.full((2, run.groups.count), 10.0))
+    expected = np.concatenate(slow_changes(*case, network_of(run, 0)))
+    np.testing.assert_array_equal(run.changes()[0], expected)
 
 
 @settings(deadline=None, max_examples=20)
@@ -177,7 +210,7 @@ def test_changes_are_those_of_a_forward_pass_for_every_flip(
 def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], seed: int) -> None:
     run = _Run(*case, seed)
     before = run.energies.copy()
-    run.advance(np.zeros((3, 2)))
+    run.advance(np.zeros((3, run.groups.count)))
     assert (run.energies <= before).all()
 
 
@@ -230,9 +263,9 @@ def test_the_number_of_threads_changes_nothing(outputs: Any) -> None:
 def test_a_replica_does_not_depend_on_how_many_there_are() -> None:
     few, many = (_Run(letters_problem(), replace(ENGINE, replica_count=n), 5) for n in (2, 6))
     for run in (few, many):
-        run.advance(np.full((3, 2), 2.0))
+        run.advance(np.full((3, run.groups.count), 2.0))
     np.testing.assert_array_equal(few.energies, many.energies[:2])
-    np.testing.assert_array_equal(few.replicas.hidden_weights, many.replicas.hidden_weights[:2])
+    np.testing.assert_array_equal(few.replicas.parameters, many.replicas.parameters[:2])
 
 
 def test_other_seeds_give_other_networks() -> None:
@@ -263,6 +296,43 @@ def test_initial_networks_are_where_replicas_start() -> None:
     np.testing.assert_array_equal(found.weight_spins[0], solution.weight_spins)
 
 
+def test_noise_gives_energies_without_noise_and_another_network() -> None:
+    problem = one_hot_problem()
+    engine = replace(ENGINE, outputs="pairwise", sweep_count=20)
+    noisy_engine = replace(engine, noise=Noise(inverted=0.1, dropped=0.1))
+    found, noisy = engine.solve(problem, seed=1), noisy_engine.solve(problem, seed=1)
+    assert (found.weight_spins != noisy.weight_spins).any()
+    for r in range(len(noisy)):
+        assert noisy.energies[r] == slow_energy(problem, noisy_engine, noisy.network(r))
+    again = replace(noisy_engine, thread_count=1).solve(problem, seed=1)
+    np.testing.assert_array_equal(noisy.weight_spins, again.weight_spins)
+
+
+def test_an_interrupt_under_noise_gives_energies_without_noise() -> None:
+    def interrupt(progress: Progress) -> None:
+        raise KeyboardInterrupt
+
+    engine = replace(ENGINE, noise=Noise(inverted=0.3))
+    found = engine.solve(letters_problem(), report=interrupt)
+    assert found.stop is Stop.INTERRUPTED
+    assert found.energies[0] == slow_energy(letters_problem(), engine, found.network())
+
+
+def test_noise_inverts_and_drops_as_often_as_asked() -> None:
+    spins = np.ones((300, 300), dtype=np.int8)
+    inverted = Noise(inverted=0.2).disturb(spins, np.random.default_rng(0))
+    dropped = Noise(dropped=0.2).disturb(-spins, np.random.default_rng(0))
+    assert abs((inverted == -1).mean() - 0.2) < 0.01  # 7 standard deviations
+    assert (dropped == -1).all()
+    assert (spins == 1).all()
+
+
+@pytest.mark.parametrize("bad", [{"inverted": -0.1}, {"dropped": 1.5}])
+def test_chances_lie_between_0_and_1(bad: dict[str, float]) -> None:
+    with pytest.raises(RangeError, match="must be a chance from 0 to 1"):
+        Noise(**bad)
+
+
 def test_a_report_can_stop_the_run() -> None:
     seen: list[Progress] = []
 
@@ -282,6 +352,25 @@ def test_an_interrupt_keeps_what_there_is() -> None:
     found = replace(ENGINE, sweep_count=1000).solve(letters_problem(), report=interrupt)
     assert found.stop is Stop.INTERRUPTED
     assert found.energies[0] == slow_energy(letters_problem(), ENGINE, found.network())
+
+
+def test_an_interrupt_within_a_slice_gives_the_energies_of_the_networks_it_returns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    advance = side_by_side.SideBySide._advance
+
+    def advance_and_stop(self: Any, one: Any, energy: int, course: Any, changes: Any) -> int:
+        advance(self, one, energy, course, changes)
+        if not len(changes):  # not while temperatures are measured
+            raise KeyboardInterrupt
+        return 0
+
+    monkeypatch.setattr(side_by_side.SideBySide, "_advance", advance_and_stop)
+    engine = replace(ENGINE, sweep_count=1000, hottest=20.0)
+    found = engine.solve(letters_problem(), seed=4)
+    energies = [slow_energy(letters_problem(), engine, found.network(r)) for r in range(3)]
+    assert found.stop is Stop.INTERRUPTED
+    assert found.energies.tolist() == energies
 
 
 def test_a_time_limit_holds() -> None:
@@ -307,15 +396,48 @@ def test_it_is_an_engine() -> None:
     [
         Topology.dense(25, 2),
         Topology.dense(25, 4, 3, 2),
-        Topology.parse("conv(3x3)", inputs=(5, 5), outputs=2),
-        Topology.from_arcs([(0, 25), (25, 26), (26, 25), (25, 27)], inputs=25, outputs=2),
+        Topology.parse("conv(3x3x2)+fc(4)", inputs=(5, 5), outputs=2),
+        Topology.parse("conv(2x2)+conv(2x2)", inputs=(5, 5), outputs=2),
     ],
-    ids=["no hidden layer", "two hidden layers", "convolution", "cycle"],
+    ids=["no hidden layer", "two hidden layers", "convolution", "two convolutions"],
 )
-def test_other_networks_are_sent_to_lifted_annealing(topology: Topology) -> None:
+def test_networks_of_any_layers_learn_the_letters(topology: Topology) -> None:
     problem = replace(letters_problem(), topology=topology, field=None)
-    with pytest.raises(TopologyError, match="LiftedAnnealing takes any network"):
+    found = ForwardAnnealing(replica_count=8).solve(problem, seed=0, target_energy=0)
+    assert found.stop is Stop.TARGET
+    assert problem.certify(found.network()).is_feasible
+
+
+def test_cycles_are_sent_to_lifted_annealing() -> None:
+    arcs = [(0, 25), (25, 26), (26, 25), (25, 27)]
+    topology = Topology.from_arcs(arcs, inputs=25, outputs=2)
+    problem = replace(letters_problem(), topology=topology, field=None)
+    with pytest.raises(TopologyError, match="closes one: LiftedAnnealing takes any network"):
         ENGINE.solve(problem)
+
+
+def test_pairwise_outputs_must_not_be_heard() -> None:
+    topology = Topology.from_arcs([(0, 1), (0, 2), (1, 2)], inputs=1, outputs=2)
+    problem = TrainingProblem(topology, [[1]], [[1, -1]])
+    with pytest.raises(TopologyError, match="arc 1 -> 2 leaves one"):
+        replace(ENGINE, outputs="pairwise").solve(problem)
+
+
+def test_pairwise_outputs_must_move_in_the_same_steps() -> None:
+    topology = Topology.from_arcs([(0, 2), (1, 2), (0, 3)], inputs=2, outputs=2)
+    problem = TrainingProblem(topology, [[1, 1]], [[1, -1]])
+    with pytest.raises(TopologyError, match=r"all even or all odd.*\[2, 1\]"):
+        replace(ENGINE, outputs="pairwise").solve(problem)
+
+
+@pytest.mark.parametrize(
+    ("strength", "kind"), [(0, np.int16), (0.03, np.int16), (1e-4, np.int32)], ids=str
+)
+def test_lanes_are_as_narrow_as_the_margin_strength_allows(strength: float, kind: type) -> None:
+    run = _Run(letters_problem(margin_strength=strength), ENGINE, 0)
+    assert run.replicas.counts.dtype == kind
+    kept = run.packed.prices.margin * run.packed.lane_unit
+    assert kept == pytest.approx(strength, rel=0.02)
 
 
 def test_pairwise_outputs_must_be_one_hot() -> None:

@@ -4,6 +4,7 @@ from qubonn.engines.base import Engine, Found
 from qubonn.engines.cpsat import CpSat, ExactResult, Proof
 from qubonn.engines.forward import ForwardAnnealing
 from qubonn.engines.lifted import LiftedAnnealing
+from qubonn.engines.noise import Noise
 
 __all__ = [
     "CpSat",
@@ -12,5 +13,6 @@ __all__ = [
     "ForwardAnnealing",
     "Found",
     "LiftedAnnealing",
+    "Noise",
     "Proof",
 ]

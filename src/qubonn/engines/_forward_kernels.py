@@ -1,168 +1,415 @@
 """Numba kernels of the forward view: examples in lanes, one replica at a time on a thread.
 
-Examples, replicas (parameters, counts, activations, random streams), temperatures -> the same, in
-place.
+Wiring, examples, a replica (parameters, counts, activations, random stream), a course of
+temperatures -> the replica, in place, and its energy.
 
 A count is rho - t: positive terms of a pre-activation beyond the least number that makes it
 positive, so a neuron is +1 exactly if its count is >= 0. A flipped weight moves the count of its
-neuron by one up or down in every example. So a neuron is visited with all its weights: the `gains`
-say what a step up costs more than a step down in each example, and a proposal is no more than a sum
-of gains over the examples that would step up. An accepted flip touches this neuron only, and the
-outputs hear of it when the visit ends. A bias is the weight of a last source that is always +1.
+neuron by one up or down in every example. So a neuron is visited with all the weights that no other
+arc shares: `flips` say what a change of its sign costs downstream in each example, `gains` what a
+step up of its count costs more than a step down, and a proposal is no more than a sum of gains over
+the examples that would step up. An accepted flip touches this neuron only; its cone, the neurons
+that hear of it, is brought up to date when the visit ends. A weight of several arcs has a visit of
+its own: the change runs through its cone once to be judged and once more to be made.
+A bias is the weight of a last arc whose source is always +1.
+
+Numba hands over every array of a tuple one by one, so what is called often takes few arrays.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from qubonn.lanes.streams import draw_thresholds
-from qubonn.lanes.sums import sum_of
-from qubonn.lanes.vectors import at_most, choose, larger, load, store, to_float
+from qubonn.lanes.sums import sum_of, widen
+from qubonn.lanes.vectors import choose, is_negative, larger, load, store
 
-__all__ = ["Examples", "Replica", "anneal_all", "anneal_replica", "energy_of", "set_changes"]
+__all__ = [
+    "Cones",
+    "Course",
+    "Examples",
+    "Prices",
+    "Replica",
+    "Wiring",
+    "anneal_replica",
+    "energy_of",
+    "run_forward",
+]
+
+FINE = 16  # energies are kept in 2**-16 of the lanes' unit
+NO_WEIGHT = -1
+
+# columns of tables
+SOURCE, PARAMETER = 0, 1  # of arcs
+FIRST_ARC, FIRST_OWN, FIRST_INNER, NEEDED, LEAST = 0, 1, 2, 3, 4  # of neurons
+NEURON, IS_DEEP, ARCS_START, ARCS_END = 0, 1, 2, 3  # of cones
+
+
+class Wiring(NamedTuple):
+    """Who hears whom; tables of integers."""
+
+    input_count: int
+    output_count: int  # the last neurons are the outputs
+    arcs: np.ndarray  # by target, its bias last: source, parameter. A source is a node; after all
+    # nodes comes the constant. Parameters are weights, then biases.
+    neurons: np.ndarray  # first arc, first own, first inner arc; terms needed; pi at count 0
+    own: np.ndarray  # by target: arcs whose weight has no other arc
+    inner: np.ndarray  # by target: arcs from neurons
+    order: np.ndarray  # neurons in the order of a forward pass
+    shared: np.ndarray  # weights with several arcs
+
+
+class Cones(NamedTuple):
+    """The neurons that hear of a change at each owner, in the order of a forward pass."""
+
+    starts: np.ndarray  # of each owner's rows in `table`
+    table: np.ndarray  # neuron; whether it hears through others: look at all its inner arcs; where
+    # in `arcs` are those that come straight from the change
+    arcs: np.ndarray
 
 
 class Examples(NamedTuple):
-    """The examples as masks over blocks of lanes; energies in whole multiples of a unit."""
+    """The examples as masks over blocks of lanes."""
 
-    inputs: np.ndarray  # (inputs + 1) x blocks: bit k is set where the input of example k is +1
-    wanted: np.ndarray  # outputs x blocks
+    wanted: np.ndarray  # outputs x blocks: bit k is set where example k wants +1
     is_real: np.ndarray  # by block: the lanes that hold an example
-    hidden_pull: np.ndarray  # hidden x (inputs + 1): twice the field
-    output_pull: np.ndarray  # outputs x (hidden + 1)
-    least: int  # pre-activation of a hidden neuron with count 0: 1 or 2
+    pull: np.ndarray  # by parameter: twice the field, in 2**-FINE of the unit
+
+
+class Prices(NamedTuple):
+    """What things cost, in whole multiples of a unit."""
+
     margin: int  # reward of one unit of a hidden pre-activation
     margin_cap: int
     violation: int  # of one missing term; of half of one with pairwise outputs
     target_margin: int
     is_pairwise: bool
+    span: int  # blocks whose gains a lane can add up without overflow
 
 
 class Replica(NamedTuple):
     """One network and what follows from it; with a first axis over replicas, all of them."""
 
-    hidden_weights: np.ndarray  # hidden x (inputs + 1): all bits set where the weight is +1
-    output_weights: np.ndarray  # outputs x (hidden + 1)
-    hidden_counts: np.ndarray  # (hidden * blocks) x lanes
-    output_counts: np.ndarray  # (outputs * blocks) x lanes
-    activations: np.ndarray  # (hidden + 1) x blocks; the last row has all bits set
+    parameters: np.ndarray  # all bits set where the weight or bias is +1
+    counts: np.ndarray  # (neurons * blocks) x lanes
+    spins: np.ndarray  # (nodes + 1) x blocks: inputs, neurons, then a row with all bits set
     generator: np.ndarray
 
 
-@njit(parallel=True, cache=True)
-def anneal_all(examples, replicas, energies, temperatures, target):
-    """Advance all replicas; `temperatures` has a row for each sweep: hidden and output layer."""
-    for r in prange(len(energies)):
-        replica = Replica(
-            replicas.hidden_weights[r],
-            replicas.output_weights[r],
-            replicas.hidden_counts[r],
-            replicas.output_counts[r],
-            replicas.activations[r],
-            replicas.generator[r],
-        )
-        energies[r] = anneal_replica(examples, replica, energies[r], temperatures, target)
+class Course(NamedTuple):
+    """Which visits to make, how hot; a replica at or below the target rests."""
+
+    temperatures: np.ndarray  # sweeps x groups
+    groups: np.ndarray  # of each visit of a sweep
+    first: int
+    last: int
+    target: int
 
 
-@njit(cache=True)
-def anneal_replica(examples, replica, energy, temperatures, target):
-    """Advance one replica until it is at or below `target`, and return its energy."""
-    block_count, lane_count = examples.inputs.shape[1], replica.hidden_counts.shape[1]
-    flips = np.zeros((block_count, lane_count), dtype=np.int32)
-    gains = np.zeros((block_count, lane_count), dtype=np.int32)
-    for sweep in range(len(temperatures)):
-        if energy <= target:
+class Scratch(NamedTuple):
+    """What a visit needs for a while."""
+
+    flips: np.ndarray  # blocks x lanes
+    gains: np.ndarray  # blocks x lanes
+    outputs: np.ndarray  # outputs x lanes: counts as they would be
+    changed: np.ndarray  # by neuron: lanes in which its activation changes, in one block
+
+
+# ---- anneal ------------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def anneal_replica(wiring, cones, shared_cones, examples, prices, replica, energy, course, changes):
+    """Advance a replica from visit to visit, and return its energy.
+
+    A sweep visits every neuron, then every shared weight. Where `changes` has room for what the
+    flip of every parameter costs, in fine units, it is filled and nothing is flipped.
+    """
+    neuron_count = len(wiring.order)
+    visit_count = neuron_count + len(wiring.shared)
+    scratch = new_scratch(wiring, examples, replica)
+    for visit in range(course.first, course.last):
+        if energy <= course.target:
             break
-        for h in range(len(replica.hidden_weights)):
-            energy += anneal_hidden(examples, replica, h, temperatures[sweep, 0], flips, gains)
-        for c in range(len(replica.output_weights)):
-            energy += anneal_output(examples, replica, c, temperatures[sweep, 1], gains)
+        sweep, place = visit // visit_count, visit % visit_count
+        temperature = course.temperatures[sweep, course.groups[place]]
+        if place < neuron_count:
+            neuron = wiring.order[place]
+            energy += visit_neuron(
+                wiring, cones, examples, prices, replica, neuron, temperature, scratch, changes
+            )
+        else:
+            number = place - neuron_count
+            energy += visit_shared(
+                wiring,
+                shared_cones,
+                examples,
+                prices,
+                replica,
+                number,
+                temperature,
+                scratch,
+                changes,
+            )
     return energy
 
 
 @njit(cache=True)
-def anneal_hidden(examples, replica, h, temperature, flips, gains):
-    """Propose every weight of a hidden neuron, its bias last; return the change of energy."""
-    weights, pull = replica.hidden_weights[h], examples.hidden_pull[h]
-    thresholds = next_thresholds(len(weights), examples, replica, temperature)
-    set_flips(examples, replica, h, flips)
-    fall = set_hidden_gains(examples, replica, h, flips, gains)
-    before = replica.activations[h].copy()
-    total = 0
-    for i in range(len(weights)):
-        change = fall + rise(examples.inputs, i, weights[i], gains)
-        change += pull[i] if weights[i] else -pull[i]
-        if np.float32(change) <= thresholds[i]:
-            total += change
-            flip_hidden(examples, replica, h, i, flips)
-            fall = set_hidden_gains(examples, replica, h, flips, gains)
-    move_outputs(examples, replica, h, before)
+def new_scratch(wiring, examples, replica):
+    """Return room for a visit."""
+    block_count, lane_count = replica.spins.shape[1], replica.counts.shape[1]
+    return Scratch(
+        np.zeros((block_count, lane_count), dtype=replica.counts.dtype),
+        np.zeros((block_count, lane_count), dtype=replica.counts.dtype),
+        np.zeros((len(examples.wanted), lane_count), dtype=replica.counts.dtype),
+        np.zeros(len(wiring.order), dtype=replica.spins.dtype),
+    )
+
+
+@njit(cache=True)
+def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, scratch, changes):
+    """Propose every weight of a neuron's own, its bias last; return the change of energy."""
+    first, last = wiring.neurons[neuron, FIRST_OWN], wiring.neurons[neuron + 1, FIRST_OWN]
+    has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
+    if has_cone:
+        all_lanes = replica.spins[len(replica.spins) - 1]
+        spread(
+            wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, all_lanes, False, scratch
+        )
+    else:
+        scratch.flips[:] = 0
+    block_count, own_spins = replica.spins.shape[1], replica.spins[wiring.input_count + neuron]
+    output = neuron - (len(wiring.order) - wiring.output_count)
+    before = own_spins.copy()
+    total = propose_all(
+        wiring.own[first:last],
+        wiring.arcs,
+        examples.pull,
+        prices,
+        replica.parameters,
+        replica.spins,
+        replica.counts[neuron * block_count : (neuron + 1) * block_count],
+        replica.counts[(neuron - output) * block_count :],
+        own_spins,
+        examples.wanted,
+        examples.is_real,
+        output,
+        wiring.neurons[neuron, LEAST],
+        next_thresholds(last - first, replica.spins, replica.generator, temperature),
+        scratch.flips,
+        scratch.gains,
+        changes,
+    )
+    if has_cone:
+        crossed = before ^ own_spins
+        spread(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, crossed, True, scratch)
     return total
 
 
 @njit(cache=True)
-def anneal_output(examples, replica, c, temperature, gains):
-    """Propose every weight of an output neuron, its bias last; return the change of energy."""
-    weights, pull = replica.output_weights[c], examples.output_pull[c]
-    thresholds = next_thresholds(len(weights), examples, replica, temperature)
-    fall = set_output_gains(examples, replica, c, gains)
-    total = 0
-    for h in range(len(weights)):
-        change = fall + rise(replica.activations, h, weights[h], gains)
-        change += pull[h] if weights[h] else -pull[h]
-        if np.float32(change) <= thresholds[h]:
+def propose_all(
+    own,
+    arcs,
+    pulls,
+    prices,
+    parameters,
+    spins,
+    counts,
+    outputs,
+    own_spins,
+    wanted,
+    is_real,
+    output,
+    least,
+    thresholds,
+    flips,
+    gains,
+    changes,
+):
+    """Propose the weights of the arcs `own` one by one; return the change of energy.
+
+    The sum over gains stands here in full: it is the loop in which the time is spent.
+    """
+    block_count, span, total = len(gains), prices.span, 0
+    zero = load(gains, 0, spins) * 0
+    if output < 0:
+        fall = move_hidden(
+            prices, least, own_spins, own_spins[0], False, counts, own_spins, is_real, flips, gains
+        )
+    else:
+        fall = set_output_gains(
+            prices, output, counts, outputs, own_spins, wanted, is_real, flips, gains
+        )
+    for number in range(len(own)):
+        source, parameter = arcs[own[number], SOURCE], arcs[own[number], PARAMETER]
+        weight, pull = parameters[parameter], pulls[parameter]
+        rise = widen(zero)  # gains of the examples in which the count goes up when the weight flips
+        for first in range(0, block_count, span):
+            part = zero
+            for b in range(first, min(first + span, block_count)):
+                # the term is negative, and turns positive, where weight and source differ
+                part = part + choose(spins[source, b] ^ weight, load(gains, b, spins), zero)
+            rise = rise + widen(part)
+        change = ((fall + sum_of(rise)) << FINE) + (pull if weight else -pull)
+        if len(changes):
+            changes[parameter] = change
+        elif np.float32(change) <= thresholds[number]:
             total += change
-            flip_output(replica, c, h)
-            fall = set_output_gains(examples, replica, c, gains)
+            parameters[parameter] = ~weight
+            if output < 0:
+                fall = move_hidden(
+                    prices,
+                    least,
+                    spins[source],
+                    weight,
+                    True,
+                    counts,
+                    own_spins,
+                    is_real,
+                    flips,
+                    gains,
+                )
+            else:
+                move_output(spins[source], weight, counts, own_spins, flips)
+                fall = set_output_gains(
+                    prices, output, counts, outputs, own_spins, wanted, is_real, flips, gains
+                )
     return total
 
 
 @njit(cache=True)
-def next_thresholds(count, examples, replica, temperature):
+def visit_shared(wiring, cones, examples, prices, replica, number, temperature, scratch, changes):
+    """Propose a weight of several arcs; return the change of energy."""
+    weight, spins = wiring.shared[number], replica.spins
+    threshold = next_thresholds(1, spins, replica.generator, temperature)[0]
+    all_lanes = spins[len(spins) - 1]
+    spread(wiring, cones, examples, prices, replica, number, weight, all_lanes, False, scratch)
+    zero = load(scratch.flips, 0, spins) * 0
+    total = widen(zero)
+    for b in range(spins.shape[1]):
+        total = total + widen(choose(examples.is_real[b], load(scratch.flips, b, spins), zero))
+    pull = examples.pull[weight]
+    change = (sum_of(total) << FINE) + (pull if replica.parameters[weight] else -pull)
+    if len(changes):
+        changes[weight] = change
+        return 0
+    if np.float32(change) > threshold:
+        return 0
+    spread(wiring, cones, examples, prices, replica, number, weight, all_lanes, True, scratch)
+    replica.parameters[weight] = ~replica.parameters[weight]
+    return change
+
+
+@njit(cache=True)
+def next_thresholds(count, states, generator, temperature):
     """Draw so many thresholds from the replica's stream; whole rows of lanes are used up."""
-    lane_count = replica.generator.shape[1]
+    lane_count = generator.shape[1]
     thresholds = np.empty((-(-count // lane_count), lane_count), dtype=np.float32)
-    draw_thresholds(thresholds, examples.inputs, replica.generator, temperature)
+    draw_thresholds(thresholds, states, generator, temperature)
     return thresholds.reshape(-1)
 
 
-@njit(inline="always")
-def rise(sources, row, weight, gains):
-    """Sum the gains over the examples in which the count goes up when `weight` flips."""
-    zero = load(gains, 0, sources) * 0
-    total = zero
+# ---- what a flip of a neuron's own weight costs ------------------------------------------------
+
+
+@njit(cache=True)
+def move_hidden(
+    prices, least, sources, weight, is_flipped, counts, own_spins, is_real, flips, gains
+):
+    """Move a hidden neuron's counts if `weight` is flipped, then fill its `gains`.
+
+    Returns what steps down cost in all examples together: in the cone, and in margin.
+    """
+    zero = load(gains, 0, own_spins) * 0
+    one = zero + 1
+    total = widen(zero)
     for b in range(len(gains)):
-        # the term is negative, and turns positive, where weight and source differ
-        total = total + choose(sources[row, b] ^ weight, load(gains, b, sources), zero)
+        count, flip = load(counts, b, own_spins), load(flips, b, own_spins)
+        if is_flipped:
+            count = count + choose(sources[b] ^ weight, one, one * -1)
+            store(counts, b, count)
+            now = ~is_negative(count)
+            flip = choose(now ^ own_spins[b], flip * -1, flip)  # the way back costs the opposite
+            store(flips, b, flip)
+            own_spins[b] = now
+        up, down = crossings(count, flip, own_spins[b], zero)
+        if prices.margin:
+            here = margin_of(prices, least, count)
+            up = up + (here - margin_of(prices, least, count + 1)) * prices.margin
+            down = down + (here - margin_of(prices, least, count - 1)) * prices.margin
+        store(gains, b, choose(is_real[b], up - down, zero))
+        total = total + widen(choose(is_real[b], down, zero))
     return sum_of(total)
 
 
 @njit(cache=True)
-def set_flips(examples, replica, h, flips):
-    """Fill `flips` with what a flip of a hidden activation costs at the outputs, by example."""
-    block_count = len(flips)
+def move_output(sources, weight, counts, own_spins, flips):
+    """Move an output's counts when `weight` flips; its activations follow."""
+    for b in range(len(flips)):
+        flip = load(flips, b, own_spins)
+        one = flip * 0 + 1
+        count = load(counts, b, own_spins) + choose(sources[b] ^ weight, one, one * -1)
+        store(counts, b, count)
+        now = ~is_negative(count)
+        store(flips, b, choose(now ^ own_spins[b], flip * -1, flip))
+        own_spins[b] = now
+
+
+@njit(cache=True)
+def set_output_gains(prices, output, counts, outputs, own_spins, wanted, is_real, flips, gains):
+    """Fill `gains` for an output; return what steps down cost in all examples together."""
+    if prices.is_pairwise:
+        return set_pairwise_gains(prices, output, outputs, wanted, is_real, gains)
+    zero = load(gains, 0, own_spins) * 0
+    total = widen(zero)
+    for b in range(len(gains)):
+        count, flip = load(counts, b, own_spins), load(flips, b, own_spins)
+        up, down = crossings(count, flip, own_spins[b], zero)
+        here = missing(wanted[output, b], count)
+        up = up + (missing(wanted[output, b], count + 1) - here) * prices.violation
+        down = down + (missing(wanted[output, b], count - 1) - here) * prices.violation
+        store(gains, b, choose(is_real[b], up - down, zero))
+        total = total + widen(choose(is_real[b], down, zero))
+    return sum_of(total)
+
+
+@njit(cache=True)
+def set_pairwise_gains(prices, output, outputs, wanted, is_real, gains):
+    """Fill `gains` for a pairwise output; nobody hears of it."""
+    block_count = len(gains)
+    zero = load(gains, 0, wanted) * 0
+    total = widen(zero)
     for b in range(block_count):
-        one = load(flips, b, examples.inputs) * 0 + 1
-        zero = one * 0
-        own = replica.activations[h, b]
-        before, after, total = zero, zero, zero
-        if examples.is_pairwise:
-            for c in range(len(examples.wanted)):
-                count = load(replica.output_counts, c * block_count + b, examples.inputs)
-                step = choose(own ^ replica.output_weights[c, h], one, one * -1)
-                before = before + choose(examples.wanted[c, b], count, zero)
-                after = after + choose(examples.wanted[c, b], count + step, zero)
-        for c in range(len(examples.wanted)):
-            count = load(replica.output_counts, c * block_count + b, examples.inputs)
-            step = choose(own ^ replica.output_weights[c, h], one, one * -1)
-            wanted = examples.wanted[c, b]
-            if examples.is_pairwise:
-                change = behind(examples, after - count - step) - behind(examples, before - count)
-                total = total + choose(wanted, zero, change)
-            else:
-                total = total + missing(wanted, count + step) - missing(wanted, count)
-        store(flips, b, total * examples.violation)
+        right = zero  # the count of each example's right class
+        for c in range(len(wanted)):
+            right = right + choose(wanted[c, b], load(outputs, c * block_count + b, wanted), zero)
+        lead = right - load(outputs, output * block_count + b, wanted)
+        here = behind(prices, lead)
+        up = behind(prices, lead - 1) - here
+        down = behind(prices, lead + 1) - here
+        if wanted[output, b]:  # where the right class moves, its lead over all others does
+            others_up, others_down = zero, zero
+            for c in range(len(wanted)):
+                if c != output:
+                    lead = right - load(outputs, c * block_count + b, wanted)
+                    here = behind(prices, lead)
+                    others_up = others_up + behind(prices, lead + 1) - here
+                    others_down = others_down + behind(prices, lead - 1) - here
+            up = choose(wanted[output, b], others_up, up)
+            down = choose(wanted[output, b], others_down, down)
+        store(gains, b, choose(is_real[b], up - down, zero) * prices.violation)
+        total = total + widen(choose(is_real[b], down, zero))
+    return sum_of(total) * prices.violation
+
+
+@njit(inline="always")
+def crossings(count, flip, spins, zero):
+    """Return what a step up and a step down cost in the cone, where they change the sign."""
+    # a step up crosses where the count is -1, a step down where it is 0
+    up = choose(~is_negative(count + 1) & ~spins, flip, zero)
+    down = choose(spins & is_negative(count - 1), flip, zero)
+    return up, down
 
 
 @njit(inline="always")
@@ -172,192 +419,161 @@ def missing(wanted, count):
 
 
 @njit(inline="always")
-def behind(examples, lead):
+def behind(prices, lead):
     """Return by how much a lead of the right class, in counts, is too small: target - 2 * lead."""
-    return larger((lead + lead) * -1 + examples.target_margin, 0)
+    return larger((lead + lead) * -1 + prices.target_margin, 0)
 
 
 @njit(inline="always")
-def margin_of(examples, count):
-    """Return the reward of hidden neurons: of |pi| up to the cap, with pi = 2 * count + least."""
-    sums = count + count + examples.least
-    beyond = larger(larger(sums, sums * -1) * -1, -examples.margin_cap)
-    return beyond * -examples.margin
+def margin_of(prices, least, count):
+    """Return what is rewarded of a hidden neuron: |pi| up to the cap, pi = 2 * count + least."""
+    sums = count + count + least
+    return larger(larger(sums, sums * -1) * -1, -prices.margin_cap) * -1
+
+
+# ---- changes run through a cone ----------------------------------------------------------------
 
 
 @njit(cache=True)
-def set_hidden_gains(examples, replica, h, flips, gains):
-    """Fill `gains` for a hidden neuron; return what steps down cost in all examples together."""
-    block_count = len(gains)
-    zero = load(gains, 0, examples.inputs) * 0
-    total = zero
-    for b in range(block_count):
-        count = load(replica.hidden_counts, h * block_count + b, examples.inputs)
-        flip = load(flips, b, examples.inputs)
-        own = replica.activations[h, b]
-        here = margin_of(examples, count)
-        # a step up crosses where the count is -1, a step down where it is 0
-        up_crosses = is_nonnegative(count + 1) & ~own
-        down_crosses = own & ~is_nonnegative(count - 1)
-        up = here - margin_of(examples, count + 1) + choose(up_crosses, flip, zero)
-        down = here - margin_of(examples, count - 1) + choose(down_crosses, flip, zero)
-        store(gains, b, choose(examples.is_real[b], up - down, zero))
-        total = total + choose(examples.is_real[b], down, zero)
-    return sum_of(total)
+def spread(wiring, cones, examples, prices, replica, owner, weight, crossed, is_final, scratch):
+    """Run a change through the cone of its owner; make it, or fill `flips` with what it would cost.
 
-
-@njit(inline="always")
-def is_nonnegative(lanes):
-    """Return a mask of the lanes >= 0."""
-    return at_most(to_float(lanes * -1), to_float(lanes * 0))
-
-
-@njit(cache=True)
-def set_output_gains(examples, replica, c, gains):
-    """Fill `gains` for an output neuron; return what steps down cost in all examples together."""
-    block_count = len(gains)
-    zero = load(gains, 0, examples.inputs) * 0
-    total = zero
-    for b in range(block_count):
-        count = load(replica.output_counts, c * block_count + b, examples.inputs)
-        wanted = examples.wanted[c, b]
-        if examples.is_pairwise:
-            right = right_count(examples, replica, b, zero)
-            here = behind(examples, right - count)
-            up = behind(examples, right - count - 1) - here
-            down = behind(examples, right - count + 1) - here
-            if wanted:  # where the right class moves, its lead over all others does
-                others_up, others_down = zero, zero
-                for other in range(len(examples.wanted)):
-                    if other != c:
-                        place = other * block_count + b
-                        lead = right - load(replica.output_counts, place, examples.inputs)
-                        here = behind(examples, lead)
-                        others_up = others_up + behind(examples, lead + 1) - here
-                        others_down = others_down + behind(examples, lead - 1) - here
-                up = choose(wanted, others_up, up)
-                down = choose(wanted, others_down, down)
-        else:
-            here = missing(wanted, count)
-            up = missing(wanted, count + 1) - here
-            down = missing(wanted, count - 1) - here
-        up = choose(examples.is_real[b], up, zero)
-        down = choose(examples.is_real[b], down, zero)
-        store(gains, b, (up - down) * examples.violation)
-        total = total + down
-    return sum_of(total) * examples.violation
-
-
-@njit(inline="always")
-def right_count(examples, replica, b, zero):
-    """Return the count of each example's right class."""
-    right = zero
-    for c in range(len(examples.wanted)):
-        count = load(replica.output_counts, c * examples.inputs.shape[1] + b, examples.inputs)
-        right = right + choose(examples.wanted[c, b], count, zero)
-    return right
-
-
-@njit(cache=True)
-def flip_hidden(examples, replica, h, i, flips):
-    """Flip a weight of a hidden neuron; its activations follow, the outputs wait."""
-    block_count = len(flips)
-    weight = replica.hidden_weights[h, i]
-    for b in range(block_count):
-        flip = load(flips, b, examples.inputs)
-        one = flip * 0 + 1
-        count = load(replica.hidden_counts, h * block_count + b, examples.inputs)
-        count = count + choose(examples.inputs[i, b] ^ weight, one, one * -1)
-        store(replica.hidden_counts, h * block_count + b, count)
-        now = is_nonnegative(count)
-        crossed = now ^ replica.activations[h, b]
-        replica.activations[h, b] = now
-        store(flips, b, choose(crossed, flip * -1, flip))  # the way back costs the opposite
-    replica.hidden_weights[h, i] = ~weight
-
-
-@njit(cache=True)
-def move_outputs(examples, replica, h, before):
-    """Bring the outputs up to date after a visit that began with the activations `before`.
-
-    During the visit nobody needs them: `flips` has all that the neuron must know of them.
+    The change is a new sign of a neuron in the examples `crossed`, or a flip of `weight` in all.
+    Arrays are taken out of their tuples once: in a loop that would cost more than the work.
     """
-    block_count = len(before)
+    arcs, neurons, inner, input_count = (
+        wiring.arcs,
+        wiring.neurons,
+        wiring.inner,
+        wiring.input_count,
+    )
+    table, cone_arcs, wanted = cones.table, cones.arcs, examples.wanted
+    parameters, spins, counts = replica.parameters, replica.spins, replica.counts
+    flips, outputs, changed = scratch.flips, scratch.outputs, scratch.changed
+    start, end = cones.starts[owner], cones.starts[owner + 1]
+    block_count, output_count = spins.shape[1], len(wanted)
+    first_output = len(neurons) - 1 - output_count
+    zero = load(flips, 0, spins) * 0
+    one = zero + 1
     for b in range(block_count):
-        crossed = before[b] ^ replica.activations[h, b]
-        if crossed:
-            for c in range(len(examples.wanted)):
-                count = load(replica.output_counts, c * block_count + b, examples.inputs)
-                one = count * 0 + 1
-                step = choose(before[b] ^ replica.output_weights[c, h], one, one * -1)
-                moved = count + choose(crossed, step, one * 0)
-                store(replica.output_counts, c * block_count + b, moved)
+        if crossed[b] == 0:
+            continue
+        total = zero
+        if prices.is_pairwise and not is_final:
+            for c in range(output_count):
+                store(outputs, c, load(counts, (first_output + c) * block_count + b, spins))
+        if weight == NO_WEIGHT:
+            changed[owner] = crossed[b]
+        for entry in range(start, end):
+            neuron = table[entry, NEURON]
+            place, row = neuron * block_count + b, input_count + neuron
+            before = load(counts, place, spins)
+            after = before
+            for listed in range(table[entry, ARCS_START], table[entry, ARCS_END]):
+                source = arcs[cone_arcs[listed], SOURCE]
+                parameter = parameters[arcs[cone_arcs[listed], PARAMETER]]
+                was = spins[source, b]  # of a final change the source has made it already
+                if is_final and weight == NO_WEIGHT:
+                    was = was ^ crossed[b]
+                after = after + choose(crossed[b], choose(was ^ parameter, one, one * -1), zero)
+            if table[entry, IS_DEEP]:
+                for listed in range(neurons[neuron, FIRST_INNER], neurons[neuron + 1, FIRST_INNER]):
+                    source = arcs[inner[listed], SOURCE]
+                    turned = changed[source - input_count]
+                    was = spins[source, b]
+                    if is_final:
+                        was = was ^ turned
+                    if arcs[inner[listed], PARAMETER] == weight:
+                        turned = ~turned  # both factors of the term change, or only this one
+                    if turned:
+                        parameter = parameters[arcs[inner[listed], PARAMETER]]
+                        after = after + choose(turned, choose(was ^ parameter, one, one * -1), zero)
+            now = ~is_negative(after)
+            changed[neuron] = now ^ spins[row, b]
+            if is_final:
+                store(counts, place, after)
+                spins[row, b] = now
+            elif neuron < first_output:
+                if prices.margin:
+                    least = neurons[neuron, LEAST]
+                    less = margin_of(prices, least, before) - margin_of(prices, least, after)
+                    total = total + less * prices.margin
+            elif prices.is_pairwise:
+                store(outputs, neuron - first_output, after)
+            else:
+                want = wanted[neuron - first_output, b]
+                total = total + (missing(want, after) - missing(want, before)) * prices.violation
+        for entry in range(start, end):
+            changed[table[entry, NEURON]] = 0
+        if prices.is_pairwise and not is_final:
+            right, right_then, lack = zero, zero, zero
+            for c in range(output_count):
+                count = load(counts, (first_output + c) * block_count + b, spins)
+                right = right + choose(wanted[c, b], count, zero)
+                right_then = right_then + choose(wanted[c, b], load(outputs, c, spins), zero)
+            for c in range(output_count):
+                count = load(counts, (first_output + c) * block_count + b, spins)
+                then = behind(prices, right_then - load(outputs, c, spins))
+                more = then - behind(prices, right - count)
+                lack = lack + choose(wanted[c, b], zero, more)
+            total = total + lack * prices.violation
+        if not is_final:
+            store(flips, b, total)
+    if weight == NO_WEIGHT:
+        changed[owner] = 0
 
 
-@njit(cache=True)
-def flip_output(replica, c, h):
-    """Flip a weight of an output neuron."""
-    block_count = replica.activations.shape[1]
-    weight = replica.output_weights[c, h]
-    for b in range(block_count):
-        count = load(replica.output_counts, c * block_count + b, replica.activations)
-        one = count * 0 + 1
-        step = choose(replica.activations[h, b] ^ weight, one, one * -1)
-        store(replica.output_counts, c * block_count + b, count + step)
-    replica.output_weights[c, h] = ~weight
+# ---- from scratch ------------------------------------------------------------------------------
 
 
-@njit(cache=True)
-def energy_of(examples, replica):
-    """Add up the energy of a replica from its counts and parameters."""
-    block_count = examples.inputs.shape[1]
-    total = 0
+@njit(cache=True, nogil=True)
+def run_forward(wiring, replica):
+    """Fill counts and activations of a replica from its parameters and inputs."""
+    arcs, neurons, spins, block_count = (
+        wiring.arcs,
+        wiring.neurons,
+        replica.spins,
+        replica.spins.shape[1],
+    )
+    for neuron in wiring.order:
+        first, last = neurons[neuron, FIRST_ARC], neurons[neuron + 1, FIRST_ARC]
+        for b in range(block_count):
+            place = neuron * block_count + b
+            zero = load(replica.counts, place, spins) * 0
+            count = zero - neurons[neuron, NEEDED]
+            for arc in range(first, last):
+                parameter = replica.parameters[arcs[arc, PARAMETER]]
+                count = count + choose(spins[arcs[arc, SOURCE], b] ^ parameter, zero, zero + 1)
+            store(replica.counts, place, count)
+            spins[wiring.input_count + neuron, b] = ~is_negative(count)
+
+
+@njit(cache=True, nogil=True)
+def energy_of(wiring, examples, prices, replica):
+    """Add up the energy of a replica, in fine units, from its counts and parameters."""
+    spins, wanted, counts = replica.spins, examples.wanted, replica.counts
+    block_count, first_output = spins.shape[1], len(wiring.order) - len(wanted)
+    violations, margins, pulls = 0, 0, 0
     for b in range(block_count):
         real = examples.is_real[b]
-        zero = load(replica.output_counts, b, examples.inputs) * 0
-        right = right_count(examples, replica, b, zero)
-        for c in range(len(examples.wanted)):
-            count = load(replica.output_counts, c * block_count + b, examples.inputs)
-            if examples.is_pairwise:
-                miss = choose(examples.wanted[c, b], zero, behind(examples, right - count))
+        zero = load(counts, b, spins) * 0
+        right = zero
+        for c in range(len(wanted)):
+            count = load(counts, (first_output + c) * block_count + b, spins)
+            right = right + choose(wanted[c, b], count, zero)
+        for neuron in range(len(wiring.order)):
+            count = load(counts, neuron * block_count + b, spins)
+            output = neuron - first_output
+            if output < 0:
+                margin = margin_of(prices, wiring.neurons[neuron, LEAST], count)
+                margins += sum_of(choose(real, margin, zero))
+            elif prices.is_pairwise:
+                lack = choose(wanted[output, b], zero, behind(prices, right - count))
+                violations += sum_of(choose(real, lack, zero))
             else:
-                miss = missing(examples.wanted[c, b], count)
-            total += sum_of(choose(real, miss, zero)) * examples.violation
-        for h in range(len(replica.hidden_weights)):
-            count = load(replica.hidden_counts, h * block_count + b, examples.inputs)
-            total -= sum_of(choose(real, margin_of(examples, count), zero))
-    for h in range(len(replica.hidden_weights)):
-        total += pull_of(replica.hidden_weights[h], examples.hidden_pull[h])
-    for c in range(len(replica.output_weights)):
-        total += pull_of(replica.output_weights[c], examples.output_pull[c])
-    return total
-
-
-@njit(cache=True)
-def pull_of(weights, pull):
-    """Return minus the field's reward; `pull` is twice the field, so half of each is meant."""
-    twice = 0
-    for i in range(len(weights)):
-        twice += -pull[i] if weights[i] else pull[i]
-    return twice // 2
-
-
-@njit(cache=True)
-def set_changes(examples, replica, hidden_changes, output_changes):
-    """Fill in what a flip of each weight would change, biases last in each row."""
-    block_count, lane_count = examples.inputs.shape[1], replica.hidden_counts.shape[1]
-    flips = np.zeros((block_count, lane_count), dtype=np.int32)
-    gains = np.zeros((block_count, lane_count), dtype=np.int32)
-    for h in range(len(replica.hidden_weights)):
-        weights, pull = replica.hidden_weights[h], examples.hidden_pull[h]
-        set_flips(examples, replica, h, flips)
-        fall = set_hidden_gains(examples, replica, h, flips, gains)
-        for i in range(len(weights)):
-            change = fall + rise(examples.inputs, i, weights[i], gains)
-            hidden_changes[h, i] = change + (pull[i] if weights[i] else -pull[i])
-    for c in range(len(replica.output_weights)):
-        weights, pull = replica.output_weights[c], examples.output_pull[c]
-        fall = set_output_gains(examples, replica, c, gains)
-        for h in range(len(weights)):
-            change = fall + rise(replica.activations, h, weights[h], gains)
-            output_changes[c, h] = change + (pull[h] if weights[h] else -pull[h])
+                violations += sum_of(choose(real, missing(wanted[output, b], count), zero))
+    for parameter in range(len(replica.parameters)):
+        # half of what a flip costs: plus where it is -1, minus where it is +1
+        pull = examples.pull[parameter] >> 1
+        pulls += -pull if replica.parameters[parameter] else pull
+    return ((violations * prices.violation - margins * prices.margin) << FINE) + pulls

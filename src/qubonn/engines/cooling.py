@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix
+from qubonn.checks import BitMatrix, require_memory
 from qubonn.errors import RangeError, TopologyError
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
@@ -30,6 +30,8 @@ def cooling(
     quench_sweeps: int,
 ) -> NDArray[np.float64]:
     """Cool each kind of flip (a column) by the same factor each sweep, then stay at zero."""
+    byte_count = 3 * 8 * sweep_count * (len(hottest) + 1)  # the rows, and twice that on the way
+    require_memory(f"cooling in {sweep_count:,} sweeps", byte_count, hint="use fewer sweeps")
     coldest = np.minimum(hottest, coldest)
     steps = np.arange(sweep_count) / max(sweep_count - 1, 1)
     rows = hottest * (coldest / hottest) ** steps[:, None]

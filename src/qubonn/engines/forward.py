@@ -1,51 +1,61 @@
 """ForwardAnnealing: anneal weights and biases only; activations follow from the forward pass.
 
-TrainingProblem -> Found, for networks with one fully connected hidden layer: the third view. What
-is left of the paper's energy is how wrong the outputs are, the hidden margins and the field.
+TrainingProblem -> Found, for acyclic networks: the third view. What is left of the paper's energy
+is how wrong the outputs are, the hidden margins and the field.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix, require_count, require_memory
+from qubonn.checks import BitMatrix, SpinMatrix, require_count, require_memory
 from qubonn.engines.base import Found
 from qubonn.engines.cooling import bits_of_networks, cooling, require_factors
-from qubonn.engines.layered import LANES, Cost, Layered, require_one_hidden_layer, require_one_hot
+from qubonn.engines.noise import Noise
+from qubonn.engines.side_by_side import (
+    LANES,
+    NO_TARGET,
+    Cost,
+    SideBySide,
+    require_acyclic,
+    require_pairwise,
+)
+from qubonn.engines.wiring import groups_of
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
-from qubonn.watching import Report, Watch, require_seed
+from qubonn.watching import TARGET_SLICE, Report, Watch, require_seed
 
 __all__ = ["ForwardAnnealing"]
 
 QUENCH_SWEEPS = 5  # at temperature zero, at the end
 MEASURED_CHANGES = 10_000  # from which temperatures are measured, at least where 16 networks do
-NO_TARGET = -(2**62)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForwardAnnealing:
     """Metropolis annealing of the forward view: examples side by side, a thread for each replica.
 
-    For networks with one hidden layer, Topology.dense(inputs, hidden, outputs); LiftedAnnealing
-    takes all others. The energy is what the outputs cost, minus gamma = `margin_strength` times the
-    sum of min(|pi|, `margin_cap`) over hidden neurons and examples, minus the field's reward. It is
-    not the paper's total: problem.certify(network) gives that.
+    For networks without cycles; LiftedAnnealing takes all others. Quickest where no weight is
+    shared: a convolution's weights run through the network one by one. The energy is what the
+    outputs cost, minus gamma = `margin_strength` times the sum of min(|pi|, `margin_cap`) over
+    hidden neurons and examples, minus the field's reward. It is not the paper's total:
+    problem.certify(network) gives that.
 
     With `outputs` "threshold" an output costs the number of terms by which it is on the wrong side:
     0 exactly where the paper's constraints hold. "pairwise" is for one-hot outputs of which the one
     with the largest pre-activation is chosen: each wrong class costs half of what the right class's
-    lead lacks of `target_margin` (default: about 3 times the root of the number of hidden neurons).
+    lead lacks of `target_margin` (default: about 3 times the root of an output's number of arcs).
 
-    A sweep proposes every weight and bias once. Hidden and output layer have temperatures of their
-    own, measured on the problem; `hottest` and `coldest` scale them. A problem's `output_strength`
-    plays no part.
+    A sweep proposes every weight and bias once. Each layer has temperatures of its own, measured on
+    the problem, and shared weights have theirs; `hottest` and `coldest` scale them. With `noise`
+    each sweep sees the examples through other errors; the last few, and all energies, without.
+    Margin strengths are rounded by up to 2 % where that lets lanes be narrow. A problem's
+    `output_strength` plays no part.
 
     >>> from qubonn.topology import Topology
     >>> problem = TrainingProblem(Topology.dense(2, 3, 1), [[1, 1], [1, -1]], [[1], [-1]])
@@ -58,6 +68,7 @@ class ForwardAnnealing:
     outputs: Literal["threshold", "pairwise"] = "threshold"
     target_margin: int | None = None
     margin_cap: int | None = None
+    noise: Noise | None = None
     hottest: float = 1.0
     coldest: float = 1.0
     thread_count: int | None = None
@@ -91,9 +102,9 @@ class ForwardAnnealing:
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
-        require_one_hidden_layer(problem.topology)
+        require_acyclic(problem.topology)
         if self.outputs == "pairwise":
-            require_one_hot(problem.output_spins)
+            require_pairwise(problem)
         _require_room(problem, self.replica_count)
         run = _Run(problem, self, seed, initial_networks)
         stop = run.anneal(watch)
@@ -103,7 +114,8 @@ class ForwardAnnealing:
         """Return what outputs and margins cost in a problem of this size."""
         if self.outputs == "threshold":
             return Cost(None, self.margin_cap)
-        usual = 2 * round(1.5 * problem.topology.hidden_count**0.5)
+        outputs = problem.topology.fan_in[problem.topology.outputs.start :]
+        usual = max(2, 2 * round(1.5 * float(outputs.mean()) ** 0.5))
         return Cost(self.target_margin or usual, self.margin_cap)
 
 
@@ -117,48 +129,65 @@ class _Run:
         seed: int,
         initial_networks: Sequence[BinaryNetwork] = (),
     ) -> None:
-        self.threads: Any = import_module("qubonn.lanes.threads").threads
-        self.problem, self.settings, self.sweep = problem, settings, 0
-        self.layered = Layered(problem, settings.cost_for(problem))
-        self.unit = self.layered.unit
+        self.problem, self.settings, self.visit = problem, settings, 0
+        self.packed = SideBySide(problem, settings.cost_for(problem), settings.thread_count)
+        self.unit = self.packed.unit
+        self.groups = groups_of(problem.topology)
         sources = np.random.SeedSequence(seed).spawn(settings.replica_count)
+        self.generator = np.random.default_rng([seed, 1])  # of the noise that all replicas see
+        self.seen = problem.input_spins
         starts, streams = zip(*(source.spawn(2) for source in sources), strict=True)
         words = [stream.generate_state(LANES, np.uint64) for stream in streams]
-        seeds = np.stack(words).astype(np.uint64)
         parameters = _parameters(problem, starts, initial_networks)
-        self.replicas = self.layered.replicas(*parameters, seeds)
-        self.energies = np.array(
-            [self.kernels.energy_of(self.layered.examples, self.one(r)) for r in range(len(seeds))],
-            dtype=np.int64,
-        )
-
-    @property
-    def kernels(self) -> Any:
-        """The compiled part."""
-        return self.layered.kernels
-
-    def one(self, number: int) -> Any:
-        """One replica."""
-        return self.layered.one(self.replicas, number)
+        self.replicas = self.packed.replicas(*parameters, np.stack(words))
+        self.energies = self.packed.energies(self.replicas)
 
     def anneal(self, watch: Watch) -> Stop:
-        """Cool in slices and look at the watch in between; quench at the end."""
+        """Cool in slices of some visits and look at the watch in between; quench at the end."""
         target = NO_TARGET  # a replica that is there rests until the slice ends
         if watch.target_energy is not None:
             target = int(np.floor(watch.target_energy / self.unit + 1e-9))
         try:
-            temperatures = self.temperatures()
+            course = self.packed.course(self.temperatures(), target)
+            steps = TARGET_SLICE * self.packed.visit_count
 
             def advance(start: int, end: int) -> None:
-                self.advance(temperatures[start:end], target)
+                self.take(course._replace(first=start, last=end))
 
-            span = range(len(temperatures))
-            return watch.work(span, len(span), advance, self.best_energy) or Stop.FINISHED
+            for span in self.spans(course.last):
+                verdict = watch.work(
+                    span, course.last, advance, self.best_energy, target_slice=steps
+                )
+                if verdict is not None:
+                    return verdict
+            return Stop.FINISHED
         except KeyboardInterrupt:
+            self.energies = self.packed.energies(self.replicas)  # some went on before it was heard
             return Stop.INTERRUPTED
+        finally:
+            self.show(self.problem.input_spins)
+
+    def spans(self, last: int) -> Iterator[range]:
+        """Yield the visits of all sweeps; with noise one sweep at a time, shown new errors."""
+        visits = self.packed.visit_count
+        noise, clean = self.settings.noise, self.problem.input_spins
+        noisy = 0 if noise is None else self.settings.sweep_count
+        for sweep in range(noisy):
+            assert noise is not None
+            self.show(noise.disturb(clean, self.generator))
+            yield range(sweep * visits, (sweep + 1) * visits)
+        self.show(clean)
+        yield range(noisy * visits, last)
+
+    def show(self, input_spins: SpinMatrix) -> None:
+        """Let all replicas see other inputs, if others than now; energies follow."""
+        if self.seen is not input_spins:
+            self.seen = input_spins
+            self.packed.show(input_spins, self.replicas)
+            self.energies = self.packed.energies(self.replicas)
 
     def temperatures(self) -> NDArray[np.float64]:
-        """A row for each sweep: temperatures of hidden and output layer; then zeros."""
+        """A row for each sweep: temperatures of the groups of parameters; then zeros."""
         hot, cold = measured_temperatures(self.problem, self.settings)
         hottest, coldest = hot * self.settings.hottest, cold * self.settings.coldest
         return cooling(hottest, coldest, self.settings.sweep_count, QUENCH_SWEEPS)
@@ -170,47 +199,37 @@ class _Run:
     def found(self, stop: Stop, watch: Watch) -> Found:
         """Unpack all replicas, lowest energy first."""
         order = np.argsort(self.energies, kind="stable")
-        weights, biases = (part[order] for part in self.layered.parameters(self.replicas))
+        weights, biases = (part[order] for part in self.packed.parameters(self.replicas))
         problem, topology = self.problem, self.problem.topology
         spins = np.empty((len(order), problem.example_count, topology.node_count), dtype=np.int8)
         spins[:, :, : topology.input_count] = problem.input_spins
-        spins[:, :, topology.outputs.start :] = problem.output_spins
         for row, number in enumerate(order):
-            hidden = slice(topology.input_count, topology.outputs.start)
-            spins[row, :, hidden] = self.layered.hidden_spins(self.one(number))
-            if not problem.has_fixed_outputs:
-                network = BinaryNetwork(topology, weights[row], biases[row])
-                outputs = network.predict_outputs(problem.input_spins)
-                spins[row, :, topology.outputs.start :] = outputs
-        info = {"sweeps": self.sweep, "seconds": watch.seconds}
+            one = self.packed.one(self.replicas, number)
+            spins[row, :, topology.input_count :] = self.packed.activation_spins(one)
+        if problem.has_fixed_outputs:
+            spins[:, :, topology.outputs.start :] = problem.output_spins
+        info = {"sweeps": self.visit // self.packed.visit_count, "seconds": watch.seconds}
         energies = self.energies[order].astype(np.float64) * self.unit
         return Found(problem, weights, biases, spins, energies, stop, info)
 
-    def changes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Energy changes of all flips: replicas x neurons x (sources, then the bias), by layer."""
-        hidden = np.zeros(self.replicas.hidden_weights.shape, dtype=np.int64)
-        outputs = np.zeros(self.replicas.output_weights.shape, dtype=np.int64)
-        for r in range(len(hidden)):
-            self.kernels.set_changes(self.layered.examples, self.one(r), hidden[r], outputs[r])
-        return hidden * self.unit, outputs * self.unit
+    def changes(self) -> NDArray[np.float64]:
+        """Energy changes of all flips: replicas x (weights, then biases)."""
+        return self.packed.changes(self.replicas) * np.float64(self.unit)
 
-    def advance(self, temperatures: NDArray[np.float64], target: int = NO_TARGET) -> None:
-        """Make one sweep for each row of temperatures."""
-        with self.threads(self.settings.thread_count):
-            self.kernels.anneal_all(
-                self.layered.examples,
-                self.replicas,
-                self.energies,
-                temperatures / self.unit,
-                target,
-            )
-        self.sweep += len(temperatures)
+    def advance(self, temperatures: NDArray[np.float64]) -> None:
+        """Make a sweep for each row of temperatures."""
+        self.take(self.packed.course(temperatures))
+
+    def take(self, course: Any) -> None:
+        """Make the visits of a course."""
+        self.packed.anneal(self.replicas, self.energies, course)
+        self.visit += course.last - course.first
 
 
 def measured_temperatures(
     problem: TrainingProblem, settings: ForwardAnnealing
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return hottest and coldest temperature of hidden and output layer.
+    """Return hottest and coldest temperature of each group of parameters.
 
     Measured at random networks, on energy changes that are not zero: hottest is the median size of
     those that violations alone bring, coldest a seventh of the small ones (5 % quantile) of the
@@ -225,10 +244,12 @@ def measured_temperatures(
 def _sizes(
     problem: TrainingProblem, settings: ForwardAnnealing, quantile: float
 ) -> NDArray[np.float64]:
-    """Return a quantile of the magnitudes of changes, for both layers; 1 where all are zero."""
-    count = int(np.clip(MEASURED_CHANGES // problem.topology.weight_count, 1, 16))
+    """Return a quantile of the magnitudes of changes, by group; 1 where all are zero."""
+    count = int(np.clip(MEASURED_CHANGES // max(problem.topology.weight_count, 1), 1, 16))
     run = _Run(problem, replace(settings, replica_count=count), seed=0)
-    sizes = [np.abs(changes[changes != 0]) for changes in run.changes()]
+    changes, of_parameter = np.abs(run.changes()), run.groups.of_parameter
+    sizes = [changes[:, of_parameter == group] for group in range(run.groups.count)]
+    sizes = [size[size > 0] for size in sizes]
     return np.array([np.quantile(size, quantile) if size.size else 1.0 for size in sizes])
 
 
@@ -251,6 +272,7 @@ def _require_room(problem: TrainingProblem, replica_count: int) -> None:
         f"annealing {replica_count:,} replicas of a network of {topology.node_count:,} nodes on "
         f"{count:,} examples",
         replica_count * (count * (topology.node_count + 5 * topology.neuron_count))
-        + 9 * replica_count * topology.weight_count
-        + 8 * count * topology.node_count,
+        + 10 * replica_count * (topology.weight_count + topology.neuron_count)
+        + 2 * count * topology.node_count
+        + 40 * topology.arc_count,
     )

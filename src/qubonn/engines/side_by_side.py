@@ -1,0 +1,255 @@
+"""A training problem as the masks and counts of the forward kernels: examples side by side.
+
+TrainingProblem, Cost -> Examples; parameters -> Replica, and back.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import BitMatrix, SpinMatrix
+from qubonn.engines.wiring import groups_of, wiring_of
+from qubonn.errors import AlphabetError, RangeError, TopologyError
+from qubonn.formulation import TrainingProblem
+from qubonn.topology import Topology
+
+__all__ = ["LANES", "NO_TARGET", "Cost", "SideBySide", "require_acyclic", "require_pairwise"]
+
+NO_TARGET = -(2**62)
+LANES = 64  # examples in a block
+FINEST = 2**22  # parts of a whole
+MOST = 2.0**30  # of a change of energy in units, int32 with a bit to spare
+MOST_SMALL = 2.0**13  # of one example's, in int16: four can be added
+CLOSE = 0.02  # a margin strength may be rounded by so much, if int16 then does
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an engine makes of a problem's outputs and margins; no target: thresholds."""
+
+    target_margin: int | None
+    margin_cap: int | None
+
+
+class SideBySide:
+    """One problem, packed: examples in lanes, energies in multiples of `unit`."""
+
+    def __init__(
+        self, problem: TrainingProblem, cost: Cost, thread_count: int | None = None
+    ) -> None:
+        # Numba takes a moment, so these are imported when needed
+        self.kernels: Any = import_module("qubonn.engines._forward_kernels")
+        self.streams: Any = import_module("qubonn.lanes.streams")
+        self.share: Any = import_module("qubonn.lanes.pieces").share
+        self.problem, self.cost, self.thread_count = problem, cost, thread_count
+        self.topology = problem.topology
+        self.wiring, *self.cones = wiring_of(problem.topology)
+        most = _most_change(problem, cost)
+        self.kind, self.lane_unit = _kind_and_unit(problem, cost, most)
+        # blocks whose gains a lane can add up
+        self.span = max(1, int(np.iinfo(self.kind).max // max(1.0, most / self.lane_unit)))
+        self.unit = self.lane_unit * 2.0**-self.kernels.FINE
+        self.examples, self.prices = self._examples(), self._prices()
+
+    def replicas(self, weights: BitMatrix, biases: BitMatrix, seeds: NDArray[np.uint64]) -> Any:
+        """Return the kernels' state of networks given by bits; `seeds` has a row for each."""
+        count, neurons = len(weights), self.topology.neuron_count
+        blocks, ones = len(self.examples.is_real), np.iinfo(np.uint64).max
+        parameters = np.where(np.hstack([weights, biases]), ones, np.uint64(0))
+        replicas = self.kernels.Replica(
+            parameters=parameters.astype(np.uint64),
+            counts=np.zeros((count, neurons * blocks, LANES), dtype=self.kind),
+            spins=np.full((count, self.topology.node_count + 1, blocks), ones, dtype=np.uint64),
+            generator=self.streams.start_generators(seeds.reshape(-1), LANES),
+        )
+        self.show(self.problem.input_spins, replicas)
+        return replicas
+
+    def show(self, input_spins: SpinMatrix, replicas: Any) -> None:
+        """Let replicas see inputs, a row for each example; counts and activations follow."""
+        replicas.spins[:, : self.topology.input_count] = self._masks(input_spins)
+        self._for_each(replicas, lambda r, one: self.kernels.run_forward(self.wiring, one))
+
+    def energies(self, replicas: Any) -> NDArray[np.int64]:
+        """Return the energies of all replicas in multiples of `unit`."""
+        shared = self.wiring, self.examples, self.prices
+        energies = self._for_each(replicas, lambda r, one: self.kernels.energy_of(*shared, one))
+        return np.array(energies, dtype=np.int64)
+
+    def changes(self, replicas: Any) -> NDArray[np.int64]:
+        """Return what the flip of every parameter costs: replicas x (weights, then biases)."""
+        changes = np.zeros(replicas.parameters.shape, dtype=np.int64)
+        temperatures = np.zeros((1, groups_of(self.topology).count))
+        course = self.course(temperatures)
+        self._for_each(replicas, lambda r, one: self._advance(one, 0, course, changes[r]))
+        return changes
+
+    def anneal(self, replicas: Any, energies: NDArray[np.int64], course: Any) -> None:
+        """Let all replicas take their course; energies follow."""
+        nothing = np.zeros(0, dtype=np.int64)
+        energies[:] = self._for_each(
+            replicas, lambda r, one: self._advance(one, energies[r], course, nothing)
+        )
+
+    def _advance(self, one: Any, energy: int, course: Any, changes: NDArray[np.int64]) -> int:
+        shared = self.wiring, *self.cones, self.examples, self.prices
+        return int(self.kernels.anneal_replica(*shared, one, energy, course, changes))
+
+    def course(self, temperatures: NDArray[np.float64], target: int = NO_TARGET) -> Any:
+        """Return all visits at temperatures in units of energy (a row for each sweep x groups)."""
+        groups = groups_of(self.topology)
+        of_visit = np.concatenate([groups.of_neuron[self.wiring.order], groups.of_shared])
+        last = len(temperatures) * self.visit_count
+        return self.kernels.Course(temperatures / self.unit, of_visit, 0, last, target)
+
+    @property
+    def visit_count(self) -> int:
+        """Visits of a sweep: every neuron, every weight of several arcs."""
+        return len(self.wiring.order) + len(self.wiring.shared)
+
+    def _for_each(self, replicas: Any, work: Callable[[int, Any], Any]) -> list[Any]:
+        """Return what the work gives for every replica, in threads: kernels let go of the lock."""
+        results: list[Any] = [None] * len(replicas.parameters)
+
+        def do(first: int, end: int, thread: int) -> None:
+            for r in range(first, end):
+                results[r] = work(r, self.one(replicas, r))
+
+        self.share(do, len(results), self.thread_count)
+        return results
+
+    def one(self, replicas: Any, number: int) -> Any:
+        """Return one of several replicas: views, not copies."""
+        return self.kernels.Replica(*(array[number] for array in replicas))
+
+    def parameters(self, replicas: Any) -> tuple[SpinMatrix, SpinMatrix]:
+        """Return weight spins and bias spins, a row for each replica."""
+        spins = (replicas.parameters != 0).astype(np.int8) * np.int8(2) - np.int8(1)
+        cut = self.topology.weight_count
+        return spins[:, :cut], spins[:, cut:]
+
+    def activation_spins(self, replica: Any) -> SpinMatrix:
+        """Return the activations of all neurons of one replica, examples x neurons."""
+        masks = np.ascontiguousarray(replica.spins[self.topology.input_count : -1].T)
+        bits = self.streams.unpack_states(masks, self.problem.example_count)
+        return np.asarray(2 * bits - 1, dtype=np.int8)
+
+    def _examples(self) -> Any:
+        problem = self.problem
+        assert problem.field is not None
+        pulls = np.concatenate([problem.field.weights, problem.field.biases])
+        return self.kernels.Examples(
+            wanted=self._masks(problem.output_spins),
+            is_real=self._masks(np.ones((problem.example_count, 1), dtype=np.int8))[0],
+            pull=2 * np.rint(pulls / self.unit).astype(np.int64),
+        )
+
+    def _prices(self) -> Any:
+        target, cap = self.cost.target_margin, self.cost.margin_cap
+        fan_in = int(self.topology.fan_in.max(initial=0))
+        return self.kernels.Prices(
+            margin=round(self.problem.margin_strength / self.lane_unit),
+            margin_cap=fan_in + 2 if cap is None else min(cap, fan_in + 2),
+            violation=round((1 if target is None else 0.5) / self.lane_unit),
+            target_margin=target or 0,
+            is_pairwise=target is not None,
+            span=self.span,
+        )
+
+    def _masks(self, spins: SpinMatrix) -> Any:
+        """Turn spins, examples x nodes, into masks, nodes x blocks."""
+        bits = (spins > 0).astype(np.int8)
+        return np.ascontiguousarray(self.streams.pack_states(bits, LANES).T)
+
+
+def require_acyclic(topology: Topology) -> None:
+    """Refuse networks without a forward pass."""
+    if not topology.is_acyclic:
+        source, target = topology.some_arc_on_a_cycle()
+        raise TopologyError(
+            f"ForwardAnnealing needs a network without cycles; arc {source} -> {target} closes "
+            "one: LiftedAnnealing takes any network"
+        )
+
+
+def require_pairwise(problem: TrainingProblem) -> None:
+    """Refuse examples that do not want exactly one output to be +1, and outputs that are heard."""
+    topology, outputs = problem.topology, problem.output_spins
+    wanted = (outputs > 0).sum(axis=1)
+    if (wanted != 1).any():
+        example = int(np.argmax(wanted != 1))
+        raise AlphabetError(
+            "outputs='pairwise' needs exactly one +1 among the outputs of each example, as "
+            f"CodeBook.one_hot gives; example {example} has {wanted[example]}"
+        )
+    if outputs.shape[1] < 2:
+        raise AlphabetError("outputs='pairwise' needs at least two outputs to compare; got 1")
+    heard = np.flatnonzero(topology.source_of >= topology.outputs.start)
+    if len(heard):
+        source, target = topology.source_of[heard[0]], topology.target_of[heard[0]]
+        raise TopologyError(
+            f"outputs='pairwise' needs outputs that no neuron hears; arc {source} -> {target} "
+            "leaves one: use outputs='threshold'"
+        )
+    fan_in = topology.fan_in[topology.outputs.start :]
+    if (fan_in % 2 != fan_in[0] % 2).any():
+        raise TopologyError(
+            "outputs='pairwise' needs outputs whose numbers of arcs are all even or all odd, so "
+            f"that leads move in steps of two; got {fan_in.tolist()}"
+        )
+
+
+def _kind_and_unit(problem: TrainingProblem, cost: Cost, most: float) -> tuple[Any, float]:
+    """Return the integers of the lanes, and what 1 means in them; a step costs `most` at most.
+
+    Lanes of int16 if all that they must hold fits, at a unit that leaves the margin strength as it
+    is or nearly so; else of int32.
+    """
+    gamma = float(problem.margin_strength)
+    whole = 1.0 if cost.target_margin is None else 0.5  # an odd target leaves halves
+    finest = int(MOST * whole / (problem.example_count * most))  # parts of the whole
+    if finest < 1:
+        raise RangeError(
+            f"changes of energy may reach {problem.example_count * most:.3g}, more than the "
+            f"{MOST * whole:.3g} that int32 carries: use fewer examples or smaller strengths"
+        )
+    terms = int(problem.topology.fan_in.max(initial=0)) + 2
+    finest_small = min(finest, int(MOST_SMALL * whole / most))
+    if 4 * terms + (cost.target_margin or 0) < 2**15 and finest_small >= 1:
+        parts = 1 + np.arange(finest_small)
+        error = np.abs(np.rint(gamma / whole * parts) / parts - gamma / whole)
+        best = int(np.argmin(error))  # the first, so the coarsest, of the best
+        if error[best] <= CLOSE * gamma / whole:
+            return np.int16, whole / float(parts[best])
+    is_whole = (gamma / whole).is_integer()
+    return np.int32, whole if is_whole else whole / 2.0 ** np.floor(np.log2(min(finest, FINEST)))
+
+
+def _most_change(problem: TrainingProblem, cost: Cost) -> float:
+    """Return a bound on what a step of one count may change in the energy of one example."""
+    topology, gamma = problem.topology, float(problem.margin_strength)
+    at_most_each, at_most_all = _moves_of_outputs(topology)
+    outputs = topology.output_count
+    if cost.target_margin is None:
+        violation, own = at_most_all, 1
+    else:  # a lead moves by twice the steps of both counts; half of it is energy
+        violation, own = outputs * at_most_each + at_most_all, outputs
+    hears_hidden = np.bincount(topology.target_of[topology.source_of >= topology.input_count])
+    margins = 2 * gamma * hears_hidden[: topology.outputs.start].sum()
+    return float(violation + 2 * own + margins + 4 * gamma)
+
+
+def _moves_of_outputs(topology: Topology) -> tuple[int, int]:
+    """Return by how much one flip may move an output's count at most, and all of them together."""
+    wiring, cones, _ = wiring_of(topology)
+    kernels: Any = import_module("qubonn.engines._forward_kernels")
+    if cones.table[:, kernels.IS_DEEP].any() or len(wiring.shared):
+        fan_in = topology.fan_in[topology.outputs.start :]
+        return int(fan_in.max()), int(fan_in.sum())
+    arcs = cones.table[:, kernels.ARCS_END] - cones.table[:, kernels.ARCS_START]
+    by_owner = np.diff(np.append(0, np.cumsum(arcs))[cones.starts])
+    return int(arcs.max(initial=1)), int(by_owner.max(initial=1))
