@@ -143,7 +143,7 @@ def test_bad_committees_are_refused(result: qn.TrainingResult) -> None:
         result.committee(3, by="luck")  # type: ignore[arg-type]
 
 
-def test_large_networks_with_one_hidden_layer_go_to_the_forward_engine() -> None:
+def test_large_networks_without_cycles_go_to_the_forward_engine() -> None:
     generator = np.random.default_rng(0)
     classes = generator.integers(0, 3, 150)
     prototypes = generator.choice([-1, 1], (3, 30))
@@ -151,7 +151,7 @@ def test_large_networks_with_one_hidden_layer_go_to_the_forward_engine() -> None
     inputs, outputs = prototypes[classes] * noise, qn.CodeBook.one_hot([0, 1, 2]).encode(classes)
     problem = qn.TrainingProblem(qn.Topology.dense(30, 20, 3), inputs, outputs)
     result = qn.train(problem, seed=0)
-    assert result.solver.startswith("ForwardAnnealing, one hidden layer")
-    assert result.solver.endswith("pairwise")
+    assert result.solver.startswith("ForwardAnnealing, no cycles")
+    assert result.solver.endswith("pairwise outputs")
     committee = result.committee(vote="sums")
     assert committee.accuracy(inputs, outputs) > 0.95

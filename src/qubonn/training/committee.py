@@ -6,19 +6,25 @@ Networks -> Committee.  The paper anneals 1,000 replicas and keeps one; the othe
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import SpinMatrix, require_count, require_spin_matrix
+from qubonn.checks import SpinMatrix, require_count, require_matrix, require_spin_matrix
 from qubonn.errors import FileFormatError, QubonnError, RangeError, TopologyError
+from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network import BinaryNetwork, load_network
 from qubonn.network.files import network_arrays, network_of
-from qubonn.network.forward import sign
+from qubonn.network.forward import largest, sign
+from qubonn.network.robustness import Decision, Effort, Robustness, certify
 from qubonn.storage import read_arrays, write_arrays
 
-__all__ = ["Committee", "load"]
+if TYPE_CHECKING:
+    from qubonn.training.summary import CommitteeSummary
+
+__all__ = ["Committee", "committee_arrays", "committee_of", "load"]
 
 Vote = Literal["majority", "sums"]
 
@@ -49,11 +55,19 @@ class Committee:
         return len(self.members)
 
     def votes(self, inputs: ArrayLike) -> NDArray[np.int64]:
-        """Return the sum over members of outputs, or of output pre-activations for "sums"."""
-        first = self.members[0].topology.outputs.start
+        """Return the sum over members of outputs, or of output pre-activations for "sums".
+
+        Much work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
+        """
+        topology = self.members[0].topology
+        columns, first = topology.input_count, topology.outputs.start
+        matrix = require_matrix("inputs", inputs, columns=columns, of="input neuron")
+        if is_worth_packing(topology, len(matrix), len(self)):
+            packed = self._packed
+            return packed.votes(matrix) if self.vote == "majority" else packed.output_sums(matrix)
         total: NDArray[np.int64] | int = 0
         for member in self.members:
-            done = member.forward(inputs)
+            done = member.forward(matrix)
             if self.vote == "majority":
                 total = total + done.activation_spins[:, first:].astype(np.int64)
             else:
@@ -61,14 +75,19 @@ class Committee:
                 total = total + neurons.astype(np.int64)
         return np.asarray(total)
 
+    def packed(self, *, thread_count: int | None = None) -> PackedNetwork:
+        """Return all members at one bit a weight, for votes only; all cores unless told."""
+        return PackedNetwork.of(
+            self.members[0].topology,
+            np.stack([member.weight_spins for member in self.members]),
+            np.stack([member.bias_spins for member in self.members]),
+            thread_count=thread_count,
+        )
+
     def predict_outputs(self, inputs: ArrayLike) -> SpinMatrix:
         """Return what the committee decides, one row of spins per example."""
         votes = self.votes(inputs)
-        if self.vote == "majority":
-            return sign(votes)
-        spins = np.full(votes.shape, -1, dtype=np.int8)
-        spins[np.arange(len(votes)), votes.argmax(axis=1)] = 1
-        return spins
+        return sign(votes) if self.vote == "majority" else largest(votes)
 
     def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:
         """Return the fraction of examples for which every output is right."""
@@ -83,17 +102,38 @@ class Committee:
         )
         return float((predicted == wanted).all(axis=1).mean())
 
+    def certify(
+        self,
+        inputs: ArrayLike,
+        *,
+        exact: bool = True,
+        time_limit: float | None = None,
+        seed: int = 0,
+        worker_count: int = 1,
+    ) -> Robustness:
+        """Return for each example the smallest number of input flips that changes the vote.
+
+        As ``network.certify``; all members see the same flips.
+        """
+        effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
+        decision: Decision = "outputs" if self.vote == "majority" else "largest"
+        return certify(self.members, inputs, decision, effort)
+
+    def summary(
+        self, inputs: ArrayLike | None = None, outputs: ArrayLike | None = None
+    ) -> "CommitteeSummary":
+        """Return the committee in numbers; with data also margins, accuracy and disagreement."""
+        from qubonn.training.summary import summarise_committee
+
+        return summarise_committee(self, inputs, outputs)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all members to one file; read it back with ``qubonn.load``."""
-        arrays = network_arrays(self.members[0])
-        arrays["committee_weight_bits"] = np.packbits(
-            np.stack([member.weight_spins > 0 for member in self.members]), axis=1
-        )
-        arrays["committee_bias_bits"] = np.packbits(
-            np.stack([member.bias_spins > 0 for member in self.members]), axis=1
-        )
-        arrays["committee_vote"] = np.frombuffer(self.vote.encode(), dtype=np.uint8)
-        write_arrays(path, arrays)
+        write_arrays(path, committee_arrays(self))
+
+    @cached_property
+    def _packed(self) -> PackedNetwork:
+        return self.packed()
 
     def __repr__(self) -> str:
         return f"Committee({len(self)} x {self.members[0]!r}, {self.vote})"
@@ -105,26 +145,47 @@ def load(path: str | os.PathLike[str]) -> BinaryNetwork | Committee:
     if "committee_vote" not in arrays:
         return load_network(path)
     try:
-        first = network_of(arrays)
-        rows = [
-            _unpacked(arrays, name, count)
-            for name, count in (
-                ("committee_weight_bits", first.topology.weight_count),
-                ("committee_bias_bits", first.topology.neuron_count),
-            )
-        ]
-        if len(rows[0]) != len(rows[1]):
-            raise FileFormatError("its members must have weights and biases each")
-        members = [
-            BinaryNetwork(first.topology, weights, biases)
-            for weights, biases in zip(*rows, strict=True)
-        ]
-        vote = arrays["committee_vote"].tobytes().decode("ascii", "replace")
-        return Committee(members, vote)  # type: ignore[arg-type]
+        return committee_of(arrays)
     except QubonnError as error:
         raise FileFormatError(
             f"{os.fspath(path)} is not a committee that can be read: {error}"
         ) from error
+
+
+def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:
+    """Return the parts of a committee's file: those of its first network, and all parameters."""
+    members = committee.members
+    arrays = network_arrays(members[0])
+    arrays["committee_weight_bits"] = np.packbits(
+        np.stack([member.weight_spins > 0 for member in members]), axis=1
+    )
+    arrays["committee_bias_bits"] = np.packbits(
+        np.stack([member.bias_spins > 0 for member in members]), axis=1
+    )
+    arrays["committee_vote"] = np.frombuffer(committee.vote.encode(), dtype=np.uint8)
+    return arrays
+
+
+def committee_of(arrays: dict[str, NDArray[Any]]) -> Committee:
+    """Return the committee whose parts `committee_arrays` returned, after checking them."""
+    if "committee_vote" not in arrays:
+        raise FileFormatError("it must have a part named 'committee_vote'")
+    first = network_of(arrays)
+    rows = [
+        _unpacked(arrays, name, count)
+        for name, count in (
+            ("committee_weight_bits", first.topology.weight_count),
+            ("committee_bias_bits", first.topology.neuron_count),
+        )
+    ]
+    if len(rows[0]) != len(rows[1]):
+        raise FileFormatError("its members must have weights and biases each")
+    members = [
+        BinaryNetwork(first.topology, weights, biases)
+        for weights, biases in zip(*rows, strict=True)
+    ]
+    vote = arrays["committee_vote"].tobytes().decode("ascii", "replace")
+    return Committee(members, vote)  # type: ignore[arg-type]
 
 
 def pick_diverse(outputs: NDArray[np.int8], count: int) -> NDArray[np.int64]:

@@ -4,12 +4,15 @@ TrainingProblem, solver -> TrainingResult.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from qubonn.checks import require_count
+from qubonn.checks import BitMatrix, require_count
 from qubonn.engines import (
     CpSat,
     Engine,
@@ -19,15 +22,15 @@ from qubonn.engines import (
     LiftedAnnealing,
     Proof,
 )
-from qubonn.engines.layered import has_one_hidden_layer
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
+from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
 from qubonn.samplers import DimodSolver, Sampler
 from qubonn.training.result import TrainingResult
 from qubonn.watching import Report, Watch
 
-__all__ = ["train"]
+__all__ = ["reporting", "require_warm_starts", "train"]
 
 FIRST_SHARE = 0.8  # of CpSat's time, to train without violations; the rest is kept to allow some
 _log = logging.getLogger(__name__)
@@ -41,12 +44,14 @@ def train(
     time_limit: float | None = None,
     target_energy: float | None = None,
     progress: bool | Report = False,
+    initial_networks: Sequence[BinaryNetwork] = (),
 ) -> TrainingResult:
     """Train a network, and keep every distinct network that the run found.
 
     `solver` is "auto", an engine (`LiftedAnnealing`, `CpSat`), or a QUBO sampler, ours or dimod's,
     which is given ``problem.qubo()``. `progress` shows a bar, or is a function that gets each
-    `Progress`.
+    `Progress`. Replicas start from `initial_networks`, repeated as needed, where the solver can;
+    an anneal forgets them unless it starts cool, as ``LiftedAnnealing(hottest=0.3)`` does.
 
     >>> from qubonn.topology import Topology
     >>> xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
@@ -61,10 +66,12 @@ def train(
     _log.info("training with %s", name)
     options: dict[str, Any] = {"seed": require_count("seed", seed, least=0)}
     options |= {"time_limit": time_limit}
-    with _reporting(progress, name) as report:
+    with reporting(progress, name) as report:
         if isinstance(chosen, CpSat):
+            _start(problem, chosen, initial_networks)
             return _exactly(problem, chosen, name, options)
         options |= {"target_energy": target_energy, "report": report}
+        options |= _start(problem, chosen, initial_networks)
         if isinstance(chosen, Engine):
             result = _result(chosen.solve(problem, **options), name)
             return _with_true_energies(result) if _is_linear(chosen) else result
@@ -75,17 +82,44 @@ def train(
     raise RangeError(f"solver must be 'auto', an engine or a sampler; got {type(solver).__name__}")
 
 
+def require_warm_starts(solver: Any) -> str:
+    """Return the option by which a solver takes networks to start from; raise if there is none."""
+    method = getattr(solver, "solve", None) or getattr(solver, "sample", None)
+    takes = signature(method).parameters if callable(method) else {}
+    if "initial_networks" in takes:
+        return "initial_networks"
+    if "initial_states" in takes and hasattr(solver, "replica_count"):  # dimod's have none
+        return "initial_states"
+    raise RangeError(
+        f"{type(solver).__name__} cannot start from networks: leave out initial_networks, set "
+        "warm_start=False, or take LiftedAnnealing, ForwardAnnealing or SimulatedAnnealing"
+    )
+
+
+def _start(
+    problem: TrainingProblem, solver: Any, networks: Sequence[BinaryNetwork]
+) -> dict[str, Any]:
+    """Return the option that makes replicas start from networks."""
+    if not len(networks):
+        return {}
+    name = require_warm_starts(solver)
+    if name == "initial_networks":
+        return {name: networks}
+    states = np.stack([problem.encode(network) for network in networks[: solver.replica_count]])
+    return {name: np.resize(states, (solver.replica_count, states.shape[1]))}
+
+
 def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
     """Pick an engine by the size of the problem and say why."""
     sites = problem.example_count * problem.topology.neuron_count
     if sites <= 2_000:
         return LiftedAnnealing(), "any topology, many replicas: the problem is small"
-    if has_one_hidden_layer(problem.topology):
+    if problem.topology.is_acyclic:
         is_one_hot = problem.topology.output_count > 2 and bool(
             ((problem.output_spins > 0).sum(axis=1) == 1).all()
         )
         forward = ForwardAnnealing(outputs="pairwise" if is_one_hot else "threshold")
-        return forward, f"one hidden layer, {sites:,} neurons times examples, {forward.outputs}"
+        return forward, f"no cycles, {sites:,} neurons times examples, {forward.outputs} outputs"
     replicas = int(max(16, min(256, 512_000 // sites)))
     engine = LiftedAnnealing(replica_count=replicas, violation="linear")
     return engine, f"{replicas} replicas, linear violations: {sites:,} neurons times examples"
@@ -94,8 +128,10 @@ def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
 def _result(found: Found, solver: str) -> TrainingResult:
     """Keep each network once, lowest energy first."""
     parameters = np.concatenate([found.weight_spins, found.bias_spins], axis=1)
-    _, first = np.unique(parameters, axis=0, return_index=True)
-    rows = np.sort(first)
+    seen: dict[bytes, int] = {}  # numpy.unique makes a record type of all columns, which takes long
+    for number, row in enumerate(np.packbits(parameters > 0, axis=1)):
+        seen.setdefault(row.tobytes(), number)
+    rows = list(seen.values())
     return TrainingResult(
         found.problem,
         tuple(found.network(row) for row in rows),
@@ -127,17 +163,25 @@ def _by_sampling(
     problem: TrainingProblem, sampler: Sampler, name: str, options: dict[str, Any]
 ) -> TrainingResult:
     samples = sampler.sample(problem.qubo(), **options)
-    read = [problem.read(bits) for bits in samples.bits]
     found = Found(
         problem,
-        np.stack([assignment.network.weight_spins for assignment in read]),
-        np.stack([assignment.network.bias_spins for assignment in read]),
-        np.stack([assignment.activation_spins for assignment in read]),
+        2 * samples.bits[:, problem.variables.weight_bits] - 1,
+        2 * samples.bits[:, problem.variables.bias_bits] - 1,
+        _activations(problem, samples.bits),
         samples.energies.astype(np.float64),
         samples.stop,
         samples.info,
     )
-    return _result(found, name)
+    return replace(_result(found, name), best_bits=samples.best)
+
+
+def _activations(problem: TrainingProblem, states: BitMatrix) -> NDArray[np.int8]:
+    """Return the activations in states of the QUBO: states x examples x nodes."""
+    numbers = problem.variables.activation_bits
+    known = 2 * problem.variables.known_bits - 1
+    spins = np.broadcast_to(known, (len(states), *known.shape)).copy()
+    spins[:, numbers >= 0] = 2 * states[:, numbers[numbers >= 0]] - 1
+    return spins
 
 
 def _exactly(
@@ -187,7 +231,7 @@ def _is_early(seconds: float, limit: float | None) -> bool:
     return limit is None or (seconds < limit / 2 and seconds < limit - 1)
 
 
-def _reporting(progress: bool | Report, title: str) -> Any:
+def reporting(progress: bool | Report, title: str) -> Any:
     """A context that gives a report function, or None."""
     from contextlib import nullcontext
 

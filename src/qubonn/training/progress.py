@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from qubonn.watching import Progress as Step
@@ -20,7 +21,7 @@ def progress_bar(title: str) -> Iterator[Report]:
         TextColumn("{task.percentage:>3.0f} %  energy {task.fields[energy]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, transient=True) as bar:
+    with Progress(*columns, transient=True, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=1.0, energy="")
 
         def report(step: Step) -> None:

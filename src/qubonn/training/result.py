@@ -11,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import require_count
+from qubonn.checks import BitVector, require_count
 from qubonn.errors import RangeError
-from qubonn.formulation import Certificate, Terms, TrainingProblem
+from qubonn.formulation import Certificate, Terms, TrainingProblem, Violations
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
 from qubonn.training.committee import Committee, Vote, pick_diverse
+from qubonn.training.history import Iteration
 
 __all__ = ["TrainingResult"]
 
@@ -28,6 +29,7 @@ class TrainingResult:
     ``energies`` are totals of H; those of `ForwardAnnealing` are its own, see there. Nothing is
     claimed: `certificate` writes a network out as a full assignment of the problem and
     judges it from there. ``solver`` says who found the networks, and why it was asked.
+    ``history`` has the iterations of dropout or mini-batches, and is empty for one-shot training.
     """
 
     problem: TrainingProblem
@@ -37,6 +39,8 @@ class TrainingResult:
     solver: str
     stop: Stop
     info: Mapping[str, Any] = field(default_factory=dict)
+    history: tuple[Iteration, ...] = ()
+    best_bits: BitVector | None = None  # the best state as sampled, where a QUBO was
 
     @property
     def network(self) -> BinaryNetwork:
@@ -65,6 +69,26 @@ class TrainingResult:
     def violation_count(self) -> int:
         """Constraints that the best network violates."""
         return self.certificate().violations.count
+
+    @property
+    def unsatisfied_count(self) -> int:
+        """Constraints that the best state violates as the solver left it; n^USC in the paper.
+
+        The state of a QUBO sampler has counts and products of its own, that of an engine
+        activations of its own; `violation_count` replaces them by those of the forward pass. Where
+        outputs are free, wrong ones count too.
+        """
+        return self.found_violations.count + self.found_terms.output
+
+    @property
+    def found_violations(self) -> Violations:
+        """What the best state violates as the solver left it, see `unsatisfied_count`."""
+        return self._as_found[1]
+
+    @property
+    def found_terms(self) -> Terms:
+        """H1, H2, H_som, H_ext and the total of the best state as the solver left it."""
+        return self._as_found[0]
 
     @property
     def terms(self) -> Terms:
@@ -99,6 +123,13 @@ class TrainingResult:
         return Committee([self.networks[n] for n in numbers[:count]], vote)
 
     @cached_property
+    def _as_found(self) -> tuple[Terms, Violations]:
+        if self.best_bits is not None:
+            return self.problem.terms(self.best_bits), self.problem.violations(self.best_bits)
+        judged = self.problem.certify(self.network, self.activations[0])
+        return judged.terms, judged.violations
+
+    @cached_property
     def _feasible_numbers(self) -> tuple[int, ...]:
         """Without cycles a network is feasible exactly if its forward pass gives the outputs."""
         problem, everyone = self.problem, range(len(self.networks))
@@ -118,7 +149,8 @@ class TrainingResult:
 
     def __repr__(self) -> str:
         best = "feasible" if self.is_feasible else f"{self.violation_count} violations"
+        after = f" after {len(self.history)} iterations" if self.history else ""
         return (
             f"TrainingResult({len(self.networks)} networks, best: {best}, energy "
-            f"{self.energies[0]:g}; {self.solver}; {self.stop.name})"
+            f"{self.energies[0]:g}; {self.solver}{after}; {self.stop.name})"
         )

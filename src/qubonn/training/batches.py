@@ -1,0 +1,137 @@
+"""Batches: all examples in random order, a few at a time, for ever or for some epochs.
+
+Inputs, outputs, seed -> batches.  Paper, Algorithm 1, GetTrainingBatch.
+"""
+
+from collections.abc import Iterable, Iterator, Sized
+from dataclasses import dataclass, replace
+from itertools import count, repeat
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import IntVector, SpinMatrix, require_count
+from qubonn.errors import QubonnError, ShapeError
+from qubonn.formulation import TrainingProblem
+
+__all__ = ["Batch", "Batches", "as_batch", "batches_for", "checked", "expected_count"]
+
+
+class Batch(NamedTuple):
+    """Some examples; `rows` says which of the whole data they are, where that is known."""
+
+    inputs: Any
+    outputs: Any
+    rows: IntVector | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Batches:
+    """Batches of `size` examples, each example once an epoch, in a new random order each time.
+
+    The last batch of an epoch may be smaller. `inputs` and `outputs` are only ever indexed by rows,
+    so they may be arrays on disk, as ``numpy.load(..., mmap_mode="r")`` gives. Without
+    `epoch_count` there is always a next batch.
+
+    >>> inputs, outputs = np.ones((5, 3)), np.ones((5, 1))
+    >>> [batch.rows.tolist() for batch in Batches(inputs, outputs, size=2, epoch_count=1)]
+    [[0, 3], [2, 1], [4]]
+    """
+
+    inputs: ArrayLike
+    outputs: ArrayLike
+    size: int
+    seed: int = 0
+    epoch_count: int | None = None
+
+    def __post_init__(self) -> None:
+        require_count("size", self.size)
+        require_count("seed", self.seed, least=0)
+        if self.epoch_count is not None:
+            require_count("epoch_count", self.epoch_count)
+        for name in ("inputs", "outputs"):
+            if not hasattr(getattr(self, name), "shape"):
+                object.__setattr__(self, name, np.asarray(getattr(self, name)))
+        lengths = [len(self._rows_of(name)) for name in ("inputs", "outputs")]
+        if lengths[0] != lengths[1] or not lengths[0]:
+            raise ShapeError(
+                "inputs and outputs must have one row per example each, at least one; "
+                f"got {lengths[0]} and {lengths[1]}"
+            )
+
+    @property
+    def example_count(self) -> int:
+        """Number of examples of an epoch."""
+        return len(self._rows_of("inputs"))
+
+    @property
+    def batch_count(self) -> int:
+        """Number of batches of an epoch."""
+        return -(-self.example_count // self.size)
+
+    def __iter__(self) -> Iterator[Batch]:
+        epochs = count() if self.epoch_count is None else range(self.epoch_count)
+        for epoch in epochs:
+            stream = np.random.SeedSequence(self.seed, spawn_key=(epoch,))
+            order = np.random.default_rng(stream).permutation(self.example_count)
+            for start in range(0, self.example_count, self.size):
+                rows = order[start : start + self.size]
+                yield Batch(self._rows_of("inputs")[rows], self._rows_of("outputs")[rows], rows)
+
+    def _rows_of(self, name: str) -> NDArray[Any]:
+        return getattr(self, name)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"Batches({self.batch_count} of {self.size} examples an epoch)"
+
+
+def batches_for(
+    problem: TrainingProblem, batches: Iterable[Any] | int | None, *, seed: int, is_one_epoch: bool
+) -> Iterable[Any]:
+    """Return the batches of a run: all examples each time, cut from the problem, or as given."""
+    if batches is None:
+        return repeat(Batch(problem.input_spins, problem.output_spins))
+    if isinstance(batches, (int, np.integer)):
+        size, epochs = require_count("batches", batches), 1 if is_one_epoch else None
+        return Batches(problem.input_spins, problem.output_spins, size, seed, epochs)
+    if isinstance(batches, (str, bytes, np.ndarray)) or not isinstance(batches, Iterable):
+        raise ShapeError(
+            "batches must be a batch size, a Batches(...) or an iterable of (inputs, outputs); "
+            f"got {type(batches).__name__}"
+        )
+    return batches
+
+
+def expected_count(batches: Iterable[Any], iteration_count: int | None) -> int | float | None:
+    """Return how many iterations there will be at most: infinite if endless, None if unknown."""
+    there: int | float | None = None
+    if isinstance(batches, repeat):
+        there = inf
+    elif isinstance(batches, Batches):
+        there = batches.batch_count * (batches.epoch_count or inf)
+    elif isinstance(batches, Sized):
+        there = len(batches)
+    known = [number for number in (there, iteration_count) if number is not None]
+    return min(known) if known else None
+
+
+def as_batch(number: int, given: Any) -> Batch:
+    """Return a pair (inputs, outputs) as a batch."""
+    if isinstance(given, Batch):
+        return given
+    if isinstance(given, (tuple, list)) and len(given) == 2:
+        return Batch(*given)
+    raise ShapeError(
+        f"batch {number}: a batch must be a pair (inputs, outputs); got {type(given).__name__}"
+    )
+
+
+def checked(problem: TrainingProblem, batch: Batch, number: int) -> tuple[SpinMatrix, SpinMatrix]:
+    """Return inputs and outputs of a batch as spins, or say which batch is wrong and how."""
+    try:
+        whole = replace(problem, inputs=batch.inputs, outputs=batch.outputs)
+    except QubonnError as error:
+        raise type(error)(f"batch {number}: {error}") from None
+    return whole.input_spins, whole.output_spins
