@@ -1,0 +1,111 @@
+"""Which spins a column of numbers becomes, chosen by what the column holds.
+
+Matrix of numbers -> InputEncoder.  Paper, section "Experimental set-up" (several input nodes for
+each pixel of a grey-scale image).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import require_count
+from qubonn.encoding import InputEncoder, Thermometer, Threshold
+from qubonn.errors import RangeError, ShapeError
+
+__all__ = ["fit_binariser", "spins_per_column"]
+
+ALL_SPINS = 256  # of all columns together, about; more gained nothing on the four data sets
+MOST_SPINS = 15  # of one column
+EXAMPLES_PER_SPIN = 4  # a threshold that fewer examples speak for is noise
+
+
+def fit_binariser(
+    wanted: object, X: NDArray[Any], *, is_image: bool = False, is_planar: bool = False
+) -> InputEncoder:
+    """Return the encoder that was asked for, fitted to `X`.
+
+    `wanted` is "auto", "threshold", "thermometer", a number of spins for each column, or an encoder
+    as it is. Pixels of an image share one scale, so that one level serves all; `is_planar` asks for
+    one spin a column, as convolutions need.
+    """
+    if not isinstance(wanted, str):
+        return _given(wanted, X)
+    spins = spins_per_column(len(X), X.shape[1])
+    if wanted == "auto":
+        if holds_spins_or_bits(X):
+            return Threshold(0)
+        if not is_planar and spins > 1:
+            return thermometer(X, spins)
+        return Threshold(_middle(X)) if is_image else Threshold.fit(X)
+    if wanted == "threshold":
+        return Threshold.fit(X)
+    if wanted == "thermometer":
+        return thermometer(X, spins)
+    raise RangeError(
+        "binariser must be 'auto', 'threshold', 'thermometer', a number of spins for each column, "
+        f"or an encoder such as Threshold(0); got {wanted!r}"
+    )
+
+
+def spins_per_column(example_count: int, column_count: int) -> int:
+    """Return how many spins a column of many distinct numbers gets.
+
+    >>> spins_per_column(112, 4), spins_per_column(1347, 64), spins_per_column(60_000, 784)
+    (15, 4, 1)
+    """
+    return max(1, min(MOST_SPINS, ALL_SPINS // column_count, example_count // EXAMPLES_PER_SPIN))
+
+
+def holds_spins_or_bits(X: NDArray[Any]) -> bool:
+    """Whether all numbers are -1 or +1, or all are 0 or 1.
+
+    >>> holds_spins_or_bits(np.array([[True, False]])), holds_spins_or_bits(np.array([[-1, 0, 1]]))
+    (True, False)
+    """
+    return X.dtype.kind == "b" or any(bool(((low == X) | (X == 1)).all()) for low in (0, -1))
+
+
+def thermometer(X: NDArray[Any], spins: int) -> Thermometer:
+    """Put a threshold between any two numbers of a column where these are few, else at quantiles.
+
+    >>> thermometer(np.array([[0, 1], [1, 2], [1, 7], [0, 9]]), 2).thresholds
+    array([0.5, 2. , 7. ])
+    """
+    numbers = X.astype(np.float64)
+    columns = [_column(numbers[:, [number]], spins) for number in range(numbers.shape[1])]
+    thresholds, values = zip(*columns, strict=True)
+    column_of = np.repeat(np.arange(len(columns)), [len(part) for part in thresholds])
+    return Thermometer(np.concatenate(thresholds), column_of, np.concatenate(values))
+
+
+def _column(numbers: NDArray[np.float64], spins: int) -> tuple[Any, Any]:
+    """Return thresholds and values of bins of one column."""
+    distinct = np.unique(numbers)
+    if not 2 <= len(distinct) <= spins + 1:
+        fitted = Thermometer.fit(numbers, spins)
+        return fitted.thresholds, fitted.bin_values
+    low, high = distinct[:-1], distinct[1:]
+    middle = low / 2 + high / 2
+    return np.where((low <= middle) & (middle < high), middle, low), distinct
+
+
+def _middle(X: NDArray[Any]) -> float:
+    """Return the number halfway between the smallest and the largest."""
+    return float(X.min()) / 2 + float(X.max()) / 2
+
+
+def _given(wanted: Any, X: NDArray[Any]) -> InputEncoder:
+    if isinstance(wanted, (int, np.integer)):
+        return thermometer(X, require_count("binariser", wanted))
+    if not (hasattr(wanted, "encode") and hasattr(wanted, "spin_count")):
+        raise RangeError(
+            "binariser must be 'auto', 'threshold', 'thermometer', a number of spins for each "
+            f"column, or an encoder such as Threshold(0); got {wanted!r:.60}"
+        )
+    encoder: InputEncoder = wanted
+    if encoder.column_count not in (None, X.shape[1]):
+        raise ShapeError(
+            f"binariser must take {X.shape[1]} columns, as X has; it takes {encoder.column_count}"
+        )
+    return encoder

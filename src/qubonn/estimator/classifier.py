@@ -1,0 +1,284 @@
+"""QuboClassifier: a committee of networks of -1 and +1 behind scikit-learn's interface.
+
+X, y -> binariser, code book, committee -> classes and their probabilities.
+"""
+
+import os
+import warnings
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from qubonn.checks import require_count
+from qubonn.errors import FitInterrupted, RangeError, TopologyError
+from qubonn.estimator.binarising import fit_binariser
+from qubonn.estimator.frame import Frame
+from qubonn.estimator.jobs import train_members
+from qubonn.estimator.labelling import (
+    book_for,
+    class_scores,
+    probabilities,
+    require_classes,
+    vote_for,
+)
+from qubonn.estimator.members import Member, Recipe, dropout_for, member_seeds, root_seed
+from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
+from qubonn.training import Committee
+from qubonn.watching import Watch
+
+__all__ = ["QuboClassifier"]
+
+
+class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classify with a committee of networks whose weights, biases and activations are -1 or +1.
+
+    Parameters
+    ----------
+    hidden : int or tuple of int
+        Neurons in each hidden layer.
+    topology : Topology or str, optional
+        Any acyclic network in place of dense layers, or the paper's notation such as
+        "conv(3x3x2)+fc(4)", which needs images.
+    image_shape : tuple of int, optional
+        (rows, columns) or (channels, rows, columns) of the image in each row of `X`. Not needed
+        where `X` comes as examples x rows x columns or examples x channels x rows x columns.
+    binariser : {"auto", "threshold", "thermometer"}, int or encoder
+        How columns become spins. "auto": spins and bits stay as they are; columns of few distinct
+        numbers get a threshold between any two; other columns get thresholds at quantiles, about
+        256 in all columns together and up to 15 in each; many columns get one threshold each, the
+        median, or half of the range where they are pixels. A number asks for so many in each.
+    label_code : {"auto", "one_hot", "gray_code"} or CodeBook
+        How classes become outputs. "auto" is one-hot: the largest output wins.
+    margin_strength : float
+        gamma, the reward for pre-activations that are far from zero.
+    dropout : float or Dropout, optional
+        The paper's dropout algorithm: a share of inputs and hidden neurons to drop in each of ten
+        iterations, or a `Dropout` that says all about them.
+    solver : "auto", engine or sampler
+        What `qubonn.train` takes; "auto" is a short `ForwardAnnealing`. A member is the best
+        network of one run.
+    committee_size : int
+        Number of networks that vote.
+    time_limit : float, optional
+        Seconds for `fit`. "auto" then cools faster where it must, and members that cannot begin in
+        time are left out. The first compilation of the kernels on a machine is not counted.
+    random_state : int, RandomState, Generator or None
+        Same number, same committee, whatever `n_jobs` and wherever the jobs run.
+    warm_start : bool
+        Keep the members of the last `fit` and train only those that are missing, for example after
+        a larger `committee_size`, or after Ctrl-C.
+    n_jobs : int or None
+        Members trained at the same time, by joblib: also on a Dask cluster, with
+        ``joblib.parallel_config(backend="dask")``.
+    verbose : bool
+        Show a bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, sorted.
+    committee_ : Committee
+        The networks; ``committee_.predict_outputs(binariser_.encode(X))`` is what a device says.
+    binariser_, code_book_ : encoder, CodeBook
+        How numbers become spins, and classes outputs.
+    members_ : tuple of Member
+        What each training says about its network: wrong outputs, energy, seconds, why it stopped.
+    violation_count_ : int
+        Constraints of the paper that the best member violates on the training examples: outputs
+        that are not as the label code wants them. With one-hot outputs a network can be right in
+        all examples and still violate some, because the largest output wins, positive or not.
+    is_interrupted_ : bool
+        Whether Ctrl-C ended the training.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> classifier = QuboClassifier(committee_size=3, random_state=0).fit(X[::2], y[::2])
+    >>> classifier.score(X[1::2], y[1::2]) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        hidden: Any = (64,),
+        *,
+        topology: Any = None,
+        image_shape: Any = None,
+        binariser: Any = "auto",
+        label_code: Any = "auto",
+        margin_strength: float = 0.03,
+        dropout: Any = None,
+        solver: Any = "auto",
+        committee_size: int = 10,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.hidden = hidden
+        self.topology = topology
+        self.image_shape = image_shape
+        self.binariser = binariser
+        self.label_code = label_code
+        self.margin_strength = margin_strength
+        self.dropout = dropout
+        self.solver = solver
+        self.committee_size = committee_size
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "QuboClassifier":
+        """Choose binariser and label code, then train the committee.
+
+        Ctrl-C keeps the members that are complete, or the running one as far as it is, and warns
+        with `FitInterrupted`.
+        """
+        size = require_count("committee_size", self.committee_size)
+        watch = Watch(time_limit=self.time_limit)
+        kept = self._members_to_keep(size)
+        rows, image_shape = flattened(X, self.image_shape)
+        numbers, labels = validate_data(self, rows, y, reset=not kept)
+        classes, class_of = require_classes(labels, self.classes_ if kept else None)
+        frame = self._frame(numbers, classes, image_shape, kept)
+        problem = frame.problem(numbers, class_of, self.margin_strength)
+        seeds = member_seeds(root_seed(self.random_state), size)
+        missing = {number: seed for number, seed in seeds.items() if number not in kept}
+        with _reporting(self.verbose) as report:
+            trained, is_interrupted = train_members(
+                problem,
+                Recipe(self.solver, frame.book, dropout_for(self.dropout, frame.topology)),
+                missing,
+                n_jobs=self.n_jobs,
+                time_limit=None if self.time_limit is None else max(watch.seconds_left, 1e-3),
+                report=report,
+            )
+        everyone = {**kept, **{member.number: member for member in trained}}
+        if not everyone:
+            raise KeyboardInterrupt
+        return self._keep(frame, everyone, is_interrupted)
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return how much speaks for each class: log probabilities, up to a constant.
+
+        Examples x classes; for two classes the log odds of the second, one number each.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of each class, examples x classes, from the committee's votes.
+
+        Each member splits its vote by the softmax of its output sums, each divided by 0.6 times the
+        root of its number of terms (found on held-out examples); the committee's split is the
+        geometric mean of its members'. Where the label code is not one-hot, each output is +1 with
+        the share of members that say so, half a vote added on both sides.
+        """
+        return probabilities(self._scores(X))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the likeliest class of each example; of several, the first in `classes_`."""
+        scores = self._scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted classifier to one file without pickle; ``qubonn.load`` reads it."""
+        from qubonn.estimator.files import save_classifier
+
+        save_classifier(self, path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "committee_")
+
+    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        rows, _ = flattened(X, None)
+        numbers = validate_data(self, rows, reset=False)
+        votes = self.committee_.votes(self.binariser_.encode(numbers))
+        return class_scores(self.committee_, self.code_book_, votes)
+
+    def _members_to_keep(self, size: int) -> dict[int, Member]:
+        """Return the complete members of an earlier fit, where they are to be kept."""
+        if not (self.warm_start and hasattr(self, "committee_")):
+            return {}
+        kept = {member.number: member for member in self.members_ if member.is_complete}
+        if kept and max(kept) >= size:
+            raise RangeError(
+                f"committee_size must be at least {max(kept) + 1} with warm_start, because so many "
+                f"members are trained; got {size}: set warm_start=False to begin anew"
+            )
+        if len(kept) == size:
+            warnings.warn(
+                "warm_start keeps all members, and no other is asked for: nothing is trained",
+                UserWarning,
+                stacklevel=3,
+            )
+        return kept
+
+    def _frame(
+        self,
+        numbers: NDArray[Any],
+        classes: NDArray[Any],
+        image_shape: tuple[int, ...] | None,
+        kept: dict[int, Member],
+    ) -> Frame:
+        if kept:
+            encoder, book = self.binariser_, self.code_book_
+        else:
+            is_planar = has_planes(self.topology)
+            is_image = image_shape is not None
+            encoder = fit_binariser(self.binariser, numbers, is_image=is_image, is_planar=is_planar)
+            book = book_for(self.label_code, classes)
+        inputs = input_shape(encoder, numbers, image_shape)
+        topology = topology_for(self.hidden, self.topology, inputs=inputs, outputs=book.spin_count)
+        if kept and topology != self.committee_.members[0].topology:
+            raise TopologyError(
+                f"warm_start needs the topology of the members that it keeps; got {topology!r}"
+            )
+        return Frame(encoder, book, topology)
+
+    def _keep(
+        self, frame: Frame, members: dict[int, Member], is_interrupted: bool
+    ) -> "QuboClassifier":
+        """Set what was learned, all at once."""
+        self.classes_ = frame.book.classes
+        self.binariser_, self.code_book_ = frame.binariser, frame.book
+        self.members_ = tuple(members[number] for number in sorted(members))
+        networks = [member.network for member in self.members_]
+        self.committee_ = Committee(networks, vote_for(frame.book))
+        self.violation_count_ = min(member.violation_count for member in self.members_)
+        self.is_interrupted_ = is_interrupted
+        if is_interrupted:
+            self._warn_of_interruption()
+        return self
+
+    def _warn_of_interruption(self) -> None:
+        complete = sum(member.is_complete for member in self.members_)
+        what = f"{complete} of {self.committee_size} members are complete and vote"
+        if not complete:
+            what = "no member was complete; the one that was running is used as far as it was"
+        warnings.warn(
+            f"fit was interrupted: {what}. The classifier can be used; another fit with "
+            "warm_start=True trains the missing members",
+            FitInterrupted,
+            stacklevel=4,
+        )
+
+
+def _reporting(is_wanted: bool) -> AbstractContextManager[Any]:
+    """A context that gives a report function, or None."""
+    if not is_wanted:
+        return nullcontext()
+    from qubonn.training.progress import progress_bar
+
+    return progress_bar("members of the committee")

@@ -1,0 +1,26 @@
+"""load: any file of ours that holds something trained.
+
+A path -> BinaryNetwork, Committee or QuboClassifier.
+"""
+
+import os
+from typing import TYPE_CHECKING
+
+from qubonn.network import BinaryNetwork
+from qubonn.storage import read_names
+from qubonn.training import Committee
+from qubonn.training import load as load_trained
+
+if TYPE_CHECKING:
+    from qubonn.estimator.classifier import QuboClassifier
+
+__all__ = ["load"]
+
+
+def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClassifier":
+    """Read a network, a committee or a classifier; anything else gives one clear error."""
+    if "classifier" not in read_names(path):
+        return load_trained(path)
+    from qubonn.estimator.files import load_classifier  # scikit-learn takes a moment
+
+    return load_classifier(path)

@@ -1,0 +1,176 @@
+"""One member of a committee: a run of a solver with a seed of its own.
+
+Problem, recipe, seed -> Member.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from qubonn.checks import require_count
+from qubonn.encoding import CodeBook
+from qubonn.engines import ForwardAnnealing
+from qubonn.errors import RangeError
+from qubonn.estimator.labelling import class_scores, is_one_hot, vote_for
+from qubonn.formulation import TrainingProblem
+from qubonn.network import BinaryNetwork
+from qubonn.quadratic import Stop
+from qubonn.topology import Topology
+from qubonn.training import Committee, Dropout, train, train_with_dropout
+
+__all__ = ["Member", "Recipe", "dropout_for", "member_seeds", "root_seed"]
+
+SWEEPS = 40
+CAP_OF_ROOT = 0.75  # margin_cap, in roots of the number of arcs into a hidden neuron
+LARGEST_SEED = 2**31  # what every solver's seed can hold
+
+
+@dataclass(frozen=True)
+class Member:
+    """One network of a committee and what its training says about it."""
+
+    number: int
+    network: BinaryNetwork
+    energy: float  # the solver's own
+    violation_count: int  # output spins that are wrong, of all training examples together
+    accuracy: float  # of its own answers on the training examples
+    solver: str
+    stop: Stop
+    sweep_count: int | None  # None where the solver does not say
+    seconds: float
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nobody stopped its training."""
+        return self.stop is not Stop.INTERRUPTED
+
+    def __repr__(self) -> str:
+        return (
+            f"Member({self.number}: training accuracy {self.accuracy:.3f}, "
+            f"{self.violation_count} violations, {self.seconds:.2f} s, {self.stop.name})"
+        )
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How members are trained, and how their outputs are read."""
+
+    solver: Any
+    book: CodeBook
+    dropout: Dropout | None = None
+
+    @property
+    def run_count(self) -> int:
+        """How many runs of the solver one member takes, as far as that is known."""
+        return 1 + (self.dropout.iteration_count or 0) if self.dropout else 1
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the solver is still to be chosen."""
+        return isinstance(self.solver, str)
+
+    def with_solver(self, problem: TrainingProblem) -> "Recipe":
+        """Choose a short anneal that knows how outputs are read, unless a solver was given."""
+        if not self.is_auto:
+            return self
+        if self.solver != "auto":
+            raise RangeError(f"solver must be 'auto', an engine or a sampler; got {self.solver!r}")
+        engine = ForwardAnnealing(
+            replica_count=1,
+            sweep_count=SWEEPS,
+            outputs="pairwise" if is_one_hot(self.book) else "threshold",
+            margin_cap=_margin_cap(problem.topology),
+            thread_count=1,
+        )
+        return replace(self, solver=engine)
+
+    def on_one_thread(self) -> "Recipe":
+        """Keep a solver of ours to one thread, where jobs use the cores; the result is the same."""
+        if not hasattr(self.solver, "thread_count"):
+            return self
+        return replace(self, solver=replace(self.solver, thread_count=1))
+
+    def train(
+        self, problem: TrainingProblem, number: int, seed: int, seconds: float | None
+    ) -> Member:
+        """Train one member: the best network of one run."""
+        start = time.perf_counter()
+        options: dict[str, Any] = {"seed": seed, "time_limit": seconds}
+        if self.dropout is None:
+            result = train(problem, self.solver, **options)
+        else:
+            result = train_with_dropout(problem, self.dropout, self.solver, **options)
+        outputs = result.network.predict_outputs(problem.input_spins)
+        return Member(
+            number,
+            result.network,
+            float(result.energies[0]),
+            int((outputs != problem.output_spins).sum()),
+            self._accuracy(result.network, problem),
+            type(self.solver).__name__,
+            result.stop,
+            result.info.get("sweeps"),
+            time.perf_counter() - start,
+        )
+
+    def _accuracy(self, network: BinaryNetwork, problem: TrainingProblem) -> float:
+        alone = Committee([network], vote_for(self.book))
+        scores = class_scores(alone, self.book, alone.votes(problem.input_spins))
+        answers = self.book.codewords[scores.argmax(axis=1)]
+        return float((answers == problem.output_spins).all(axis=1).mean())
+
+
+def dropout_for(wanted: object, topology: Topology) -> Dropout | None:
+    """Return no dropout, the one that was given, or one that drops such a share of the nodes.
+
+    With a share every vote counts in full: where the largest output wins, outputs of right networks
+    violate constraints.
+
+    >>> dropout_for(0.25, Topology.dense(40, 8, 2)).dropped_inputs
+    10
+    """
+    if wanted is None or isinstance(wanted, Dropout):
+        return wanted
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, float)) or not 0 <= wanted < 1:
+        raise RangeError(
+            "dropout must be None, a share of the nodes from 0 to less than 1, or a Dropout; "
+            f"got {wanted!r:.60}"
+        )
+    inputs, hidden = (int(wanted * n) for n in (topology.input_count, topology.hidden_count))
+    if not inputs + hidden:
+        return None
+    return Dropout(dropped_inputs=inputs, dropped_hidden=hidden, violation_decay=1)
+
+
+def _margin_cap(topology: Topology) -> int:
+    """Return from where on a larger margin earns nothing, by what hidden neurons usually hear."""
+    fan_in = topology.fan_in[topology.input_count : topology.outputs.start]
+    return max(2, round(CAP_OF_ROOT * float(np.median(fan_in)) ** 0.5)) if len(fan_in) else 2
+
+
+def root_seed(random_state: Any) -> int:
+    """Return the seed of all seeds, as scikit-learn's habits have it.
+
+    None draws from numpy's global state, a whole number is itself, a RandomState or a Generator
+    gives its next number.
+    """
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        return require_count("random_state", random_state, least=0)
+    if random_state is None or random_state is np.random:
+        random_state = np.random.mtrand._rand
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(LARGEST_SEED, dtype=np.int64))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(LARGEST_SEED))
+    raise RangeError(
+        "random_state must be None, a whole number, a RandomState or a Generator; "
+        f"got {random_state!r:.60}"
+    )
+
+
+def member_seeds(root: int, size: int) -> dict[int, int]:
+    """Return the seed of each member: it depends on the root and the member's number only."""
+    words = (np.random.SeedSequence(root, spawn_key=(number,)) for number in range(size))
+    return {n: int(word.generate_state(1)[0]) % LARGEST_SEED for n, word in enumerate(words)}

@@ -1,0 +1,163 @@
+"""PosedProblem: labelled examples written down as a training problem, for a solver elsewhere.
+
+X, y -> training problem, and what must be kept to turn its networks into a classifier.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.errors import AlphabetError, QubonnError, RangeError
+from qubonn.estimator.binarising import fit_binariser
+from qubonn.estimator.frame import Frame
+from qubonn.estimator.labelling import book_for, class_scores, require_classes, vote_for
+from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
+from qubonn.formulation import TrainingProblem
+from qubonn.network import BinaryNetwork
+from qubonn.quadratic import Stop
+from qubonn.training import Committee
+
+if TYPE_CHECKING:
+    from qubonn.estimator.classifier import QuboClassifier
+
+__all__ = ["Design", "PosedProblem", "pose"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """Which network, how numbers and classes become spins, and the strengths of the energy.
+
+    The first five are arguments of `QuboClassifier`; the label code is a Gray code unless told
+    otherwise, because it needs the fewest outputs.
+    """
+
+    hidden: Any = (3,)
+    topology: Any = None
+    image_shape: Any = None
+    binariser: Any = "auto"
+    label_code: Any = "gray_code"
+    margin_strength: float = 0
+    product_strength: float = 1
+    output_strength: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PosedProblem:
+    """A training problem with what stands around it: binariser, code book, names of columns."""
+
+    frame: Frame
+    problem: TrainingProblem
+    column_count: int
+    names: tuple[str, ...] | None = None
+    target: str | None = None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything but the QUBO as JSON; ``PosedProblem.load`` reads it."""
+        from qubonn.estimator.problem_file import save_problem
+
+        save_problem(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "PosedProblem":
+        """Read what `save` wrote; anything else gives one clear error."""
+        from qubonn.estimator.problem_file import load_problem
+
+        return load_problem(path)
+
+    def classifier(self, networks: Sequence[BinaryNetwork]) -> "QuboClassifier":
+        """Return a fitted classifier whose committee these networks are, best first."""
+        from qubonn.estimator.classifier import QuboClassifier  # scikit-learn takes a moment
+
+        if not networks:
+            raise RangeError("a classifier needs at least one network; got none")
+        classifier = QuboClassifier(
+            topology=self.frame.topology,
+            binariser=self.frame.binariser,
+            label_code=self.frame.book,
+            margin_strength=self.problem.margin_strength,
+            committee_size=len(networks),
+        )
+        classifier.n_features_in_ = self.column_count
+        members = {n: self._member(n, network) for n, network in enumerate(networks)}
+        return classifier._keep(self.frame, members, False)
+
+    def class_numbers(self, committee: Committee) -> NDArray[np.int64]:
+        """Return which class a committee sees in each of the problem's examples."""
+        votes = committee.votes(self.problem.input_spins)
+        return np.asarray(class_scores(committee, self.frame.book, votes).argmax(axis=1))
+
+    def _member(self, number: int, network: BinaryNetwork) -> Any:
+        from qubonn.estimator.members import Member
+
+        wanted = self.problem.output_spins
+        alone = Committee([network], vote_for(self.frame.book))
+        answers = self.frame.book.codewords[self.class_numbers(alone)]
+        outputs = network.predict_outputs(self.problem.input_spins)
+        return Member(
+            number=number,
+            network=network,
+            energy=float(self.problem.certify(network).terms.total),
+            violation_count=int((outputs != wanted).sum()),
+            accuracy=float((answers == wanted).all(axis=1).mean()),
+            solver="elsewhere",
+            stop=Stop.FINISHED,
+            sweep_count=None,
+            seconds=0.0,
+        )
+
+
+def pose(
+    X: ArrayLike,
+    y: ArrayLike,
+    design: Design | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    target: str | None = None,
+) -> PosedProblem:
+    """Write examples down as a training problem; ``.problem.qubo()`` is for an Ising machine.
+
+    >>> posed = pose([[0.0, 1.0], [1.0, 0.0]], ["low", "high"], Design(hidden=2))
+    >>> posed.problem
+    TrainingProblem(Topology(2 -> 2 -> 1: 5 nodes, 6 arcs, 6 weights), 2 examples)
+    >>> posed.problem.qubo()
+    Qubo(23 variables, 83 couplings, int64)
+    """
+    wanted = design or Design()
+    rows, image_shape = flattened(np.asarray(X), wanted.image_shape)
+    numbers = np.asarray(rows)
+    if numbers.ndim != 2 or numbers.dtype.kind not in "biuf" or not np.isfinite(numbers).all():
+        raise AlphabetError("X must be a matrix of finite numbers, a row for each example")
+    classes, class_of = _classes(np.asarray(y))
+    encoder = fit_binariser(
+        wanted.binariser,
+        numbers,
+        is_image=image_shape is not None,
+        is_planar=has_planes(wanted.topology),
+    )
+    book = book_for(wanted.label_code, classes)
+    inputs = input_shape(encoder, numbers, image_shape)
+    topology = topology_for(wanted.hidden, wanted.topology, inputs=inputs, outputs=book.spin_count)
+    frame = Frame(encoder, book, topology)
+    problem = TrainingProblem(
+        topology,
+        encoder.encode(numbers),
+        book.codewords[class_of],
+        product_strength=wanted.product_strength,
+        margin_strength=wanted.margin_strength,
+        output_strength=wanted.output_strength,
+    )
+    named = None if names is None else tuple(names)
+    return PosedProblem(frame, problem, numbers.shape[1], named, target)
+
+
+def _classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    try:
+        return require_classes(labels, None)
+    except QubonnError:
+        raise
+    except ValueError as error:  # scikit-learn's own words on what is no class
+        raise AlphabetError(f"y must hold a class for each example: {error}") from None
