@@ -1,0 +1,101 @@
+"""Every number of the paper's four tables, digit by digit.
+
+Name of a table -> its rows.  Paper, tab:networks, tab:results-oneshot, tab:som-summary and
+tab:dropout-results-summary; the files are in ``paper/tables``.
+"""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+
+from qubonn.errors import RangeError
+
+__all__ = ["MEASURES", "Counts", "Published", "published", "published_counts"]
+
+RUN_COUNTS = {"architectures": 200, "margins": 200, "dropout": 100}
+MEASURES = {
+    "test_min": "smallest test accuracy",
+    "test_max": "largest test accuracy",
+    "test_mean": "mean test accuracy",
+    "test_median": "median test accuracy",
+    "training_mean": "mean training accuracy",
+    "unsatisfied_percent": "unsatisfied constraints, mean %",
+    "s1_mean": "mean S1",
+    "s2_mean": "mean S2",
+}
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A row of the table of networks, as printed."""
+
+    network: int
+    notation: str
+    neurons: int
+    connections: int
+    binary: int
+    integer: int
+    constraints: int
+
+
+@dataclass(frozen=True)
+class Published:
+    """A row of a table of results: the setting, how often it was run, and what was measured.
+
+    `numbers` has the keys of MEASURES that the table prints, with the digits that it prints.
+    `dropped` is None where no dropout was used.
+    """
+
+    network: int
+    margin_strength: float
+    learning_rate: float
+    dropped: int | None
+    run_count: int
+    numbers: Mapping[str, Decimal]
+
+
+@cache
+def published_counts() -> tuple[Counts, ...]:
+    """Return the table of networks.
+
+    >>> published_counts()[10]
+    Counts(network=10, notation='fc(3)', neurons=30, connections=81, binary=122, integer=20,
+           constraints=44)
+    """
+    rows = []
+    for row in _rows("networks"):
+        network, notation = int(row.pop("network")), row.pop("notation")
+        rows.append(Counts(network, notation, *(int(count) for count in row.values())))
+    return tuple(rows)
+
+
+@cache
+def published(table: str) -> tuple[Published, ...]:
+    """Return the table "architectures", "margins" or "dropout".
+
+    >>> published("margins")[10].margin_strength, published("margins")[10].numbers["test_mean"]
+    (0.02, Decimal('0.734'))
+    """
+    if table not in RUN_COUNTS:
+        raise RangeError(f"table must be one of {', '.join(RUN_COUNTS)}; got {table!r}")
+    return tuple(_published(row, RUN_COUNTS[table]) for row in _rows(table))
+
+
+def _rows(table: str) -> list[dict[str, str]]:
+    path = files("qubonn.paper").joinpath("tables", f"{table}.csv")
+    return list(csv.DictReader(path.read_text(encoding="ascii").splitlines()))
+
+
+def _published(row: dict[str, str], run_count: int) -> Published:
+    dropped = row.get("dropped", "")
+    return Published(
+        network=int(row["network"]),
+        margin_strength=float(row.get("margin_strength", 0)),
+        learning_rate=float(row.get("learning_rate", 0)),
+        dropped=int(dropped) if dropped else None,
+        run_count=run_count,
+        numbers={name: Decimal(row[name]) for name in MEASURES if name in row},
+    )
