@@ -1,0 +1,182 @@
+"""What exported C costs: flash, RAM and time on this machine and on a Cortex-M.
+
+    PYTHONPATH=tests python benchmarks/small_devices.py [--rounds 2000]
+
+Host: gcc -O2, best of five. Cortex-M: arm-none-eabi-gcc -Os; code is what ``class`` and all that it
+calls take; stack is what the compiler says of all these functions together; instructions are
+counted by qemu, which knows of no memory that is slow. Without these tools their cells stay empty.
+"""
+
+import argparse
+import re
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import qubonn as qn
+from export.compiled import STRICT, compile_source, output_of
+from export.cortex_m import BOARDS, COMPILER, EMULATOR, Board, build_command, emulation
+from tables import head, show
+
+Model = qn.BinaryNetwork | qn.Committee
+
+HOST = """
+#include <stdio.h>
+#include <time.h>
+#include "model.h"
+
+int main(void)
+{{
+    uint32_t inputs[MODEL_INPUT_WORDS] = {{0x12345678u}}, round, attempt;
+    int32_t sum = 0;
+    double best = 1e9;
+    for (attempt = 0; attempt < 5; attempt++) {{
+        clock_t start = clock();
+        for (round = 0; round < {rounds}u; round++) {{
+            inputs[0] += 0x9E3779B9u; /* another example each time */
+            sum += model_class(inputs);
+        }}
+        double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+        if (seconds < best)
+            best = seconds;
+    }}
+    fprintf(stderr, "%ld", (long)sum);
+    printf("%.9f", best / {rounds});
+    return 0;
+}}
+"""
+
+# With -icount each instruction takes one nanosecond; a loop of known length tells what a tick is.
+DEVICE = """
+#include <stdio.h>
+#include "model.h"
+
+#define CONTROL (*(volatile uint32_t *)0xE000E010)
+#define RELOAD (*(volatile uint32_t *)0xE000E014)
+#define COUNTER (*(volatile uint32_t *)0xE000E018)
+
+static uint32_t ticks_from(uint32_t start)
+{{
+    return (start - COUNTER) & 0xFFFFFFu;
+}}
+
+int main(void)
+{{
+    uint32_t inputs[MODEL_INPUT_WORDS] = {{0x12345678u}}, round, start, known, counted;
+    uint32_t count = 1000000;
+    int32_t sum = 0;
+    RELOAD = 0xFFFFFFu;
+    COUNTER = 0;
+    CONTROL = 5;
+    start = COUNTER;
+    __asm__ volatile("1: subs %0, %0, #1\\n bne 1b" : "+r"(count) : : "cc");
+    known = ticks_from(start);
+    start = COUNTER;
+    for (round = 0; round < {rounds}u; round++) {{
+        inputs[0] += 0x9E3779B9u;
+        sum += model_class(inputs);
+    }}
+    counted = ticks_from(start);
+    printf("%lu %lu %ld", (unsigned long)known, (unsigned long)counted, (long)sum);
+    return 0;
+}}
+"""
+
+ALONE = """
+#include "model.h"
+
+int32_t ask(const uint32_t *inputs);
+int32_t ask(const uint32_t *inputs)
+{
+    return model_class(inputs);
+}
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=2000)
+    rounds = parser.parse_args().rounds
+    boards = [board for board in BOARDS if board.processor != "cortex-m0"]  # it has no such timer
+    instructions = [f"{board.processor} instructions" for board in boards]
+    sizes = ("parameters", "tables", "code", "arrays", "stack")
+    head("network", *sizes, "host, microseconds", *instructions)
+    for name, model in models().items():
+        with TemporaryDirectory() as folder:
+            show(name, *cells(model, Path(folder), rounds, boards))
+
+
+def models() -> dict[str, Model]:
+    wide = qn.Topology.dense(784, 64, 10)
+    convolution = qn.Topology.parse("conv(5x5x8)", inputs=(28, 28), outputs=10)
+    return {
+        "letters, network 10": network(qn.paper.topology(10)),
+        "letters, network 7: conv(4x4x2)+fc(4)": network(qn.paper.topology(7)),
+        "letters, network 10, committee of 5": committee(qn.paper.topology(10)),
+        "784-64-10": network(wide),
+        "784-64-10, committee of 5": committee(wide),
+        "28x28, conv(5x5x8), 10 outputs": network(convolution),
+    }
+
+
+def network(topology: qn.Topology) -> qn.BinaryNetwork:
+    return qn.BinaryNetwork.random(topology, seed=0)
+
+
+def committee(topology: qn.Topology) -> qn.Committee:
+    return qn.Committee([qn.BinaryNetwork.random(topology, seed=n) for n in range(5)], "sums")
+
+
+def cells(model: Model, folder: Path, rounds: int, boards: list[Board]) -> list[str]:
+    header = qn.to_c(model, folder / "model.h")
+    members = model.members if isinstance(model, qn.Committee) else (model,)
+    parameters = sum(len(m.weight_spins) + len(m.bias_spins) for m in members)
+    tables, arrays = (int(found) for found in re.findall(r"_BYTES (\d+)", header))
+    code, stack = code_and_stack(folder, tables)
+    return [
+        f"{parameters:,}",
+        f"{tables:,}",
+        code,
+        f"{arrays:,}",
+        stack,
+        f"{on_host(folder, rounds):.2f}",
+        *(on_device(folder, rounds // 20, board) for board in boards),
+    ]
+
+
+def on_host(folder: Path, rounds: int) -> float:
+    """Microseconds for one example."""
+    (folder / "host.c").write_text(HOST.format(rounds=rounds))
+    compile_source(folder / "host.c", folder / "host", ("gcc", *STRICT, "-O2"))
+    return 1e6 * float(output_of(folder / "host"))
+
+
+def code_and_stack(folder: Path, tables: int) -> tuple[str, str]:
+    """Bytes of code without tables, and of stack if all functions call each other; Cortex-M3."""
+    if shutil.which(COMPILER) is None:
+        return "", ""
+    (folder / "alone.c").write_text(ALONE)
+    flags = ("-mcpu=cortex-m3", "-mthumb", "-Os", "-fstack-usage", "-c")
+    compile_source(folder / "alone.c", folder / "alone.o", (COMPILER, *STRICT, *flags))
+    size = output_of("arm-none-eabi-size", folder / "alone.o").split("\n")[1].split()
+    usage = (folder / "alone.su").read_text()
+    stack = sum(int(line.split("\t")[1]) for line in usage.splitlines())
+    return f"{int(size[0]) - tables:,}", f"{stack:,}"
+
+
+def on_device(folder: Path, rounds: int, board: Board) -> str:
+    """Instructions for one example."""
+    if shutil.which(COMPILER) is None or shutil.which(EMULATOR) is None:
+        return ""
+    (folder / "device.c").write_text(DEVICE.format(rounds=rounds))
+    compile_source(folder / "device.c", folder / "device", build_command(board, folder))
+    command, *options = emulation(board)
+    printed = output_of(command, "-icount", "shift=0", *options, folder / "device")
+    known, counted, _ = (int(number) for number in printed.split())
+    return f"{2_000_000 * counted / known / rounds:,.0f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""Python values as C text that cannot mean anything else.
+
+Names -> identifiers, comments and string literals; arrays -> constant tables. Whatever a user calls
+a model or a class, no quote, backslash, newline, trigraph or end of comment gets through.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.errors import RangeError
+
+__all__ = ["Section", "Table", "comment", "identifier", "string_literal", "words_table"]
+
+LONGEST_NAME = 31  # C99 tells names apart by 31 characters at least, and ours have endings
+PER_LINE = 8
+LONGEST_STRING = 4095  # that every C99 compiler takes
+PLAIN = re.compile(rb"[A-Za-z0-9 _.,:;+=(){}\[\]<>@#$%&^|~!'-]")  # no " \ ? / *
+
+
+def identifier(name: str) -> str:
+    """Return a C identifier that reads like `name`: letters, digits and underscores.
+
+    >>> identifier("letters"), identifier("7 segments*/"), identifier("")
+    ('letters', 'model_7_segments', 'model')
+    """
+    if not isinstance(name, str):
+        raise RangeError(f"name must be text; got {name!r:.60}")
+    words = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+    if not words[:1].isalpha():  # names that start with an underscore belong to the compiler
+        words = f"model_{words}".strip("_")
+    return words[:LONGEST_NAME].rstrip("_")
+
+
+def comment(text: str) -> str:
+    """Return text for the inside of a comment: what is not harmless becomes an underscore.
+
+    >>> comment("a*/ system(); /" + "*")
+    'a__ system(); __'
+    """
+    return "".join(
+        character if PLAIN.fullmatch(character.encode("utf-8", "replace")) else "_"
+        for character in text
+    )
+
+
+def string_literal(text: str) -> str:
+    r"""Return a C string literal; bytes of UTF-8 other than plain ones in octal.
+
+    >>> print(string_literal('"?\n' + "\u00e97"))
+    "\042\077\012\303\2517"
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) > LONGEST_STRING:
+        raise RangeError(
+            f"a class must have a name of at most {LONGEST_STRING:,} bytes to be written as C; "
+            f"got {len(data):,}: {text!r:.60}"
+        )
+    plain = (bytes([byte]) for byte in data)
+    return '"' + "".join(b.decode() if PLAIN.fullmatch(b) else f"\\{b[0]:03o}" for b in plain) + '"'
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A constant array of whole numbers, or of records of several."""
+
+    kind: str  # of an element, in C; one of the model's own begins with an underscore
+    name: str  # what follows the model's name
+    values: NDArray[Any]  # elements, or elements x fields
+    about: str = ""  # a comment
+    field_bytes: int = 4
+    is_hexadecimal: bool = False
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes of the array in C; an empty one has an element all the same."""
+        return self.field_bytes * max(self.values.size, int(np.prod(self.values.shape[1:])))
+
+    def text(self, prefix: str) -> str:
+        """Return the declaration.
+
+        >>> print(Table("uint32_t", "words", np.array([255]), is_hexadecimal=True).text("net"))
+        static const uint32_t net_words[] = {
+            0x000000FFu
+        };
+        """
+        about = f" /* {self.about} */" if self.about else ""
+        kind = prefix + self.kind if self.kind.startswith("_") else self.kind
+        return f"static const {kind} {prefix}_{self.name}[] = {{{about}\n{self._lines()}\n}};"
+
+    def _lines(self) -> str:
+        values = self.values if len(self.values) else np.zeros((1, *self.values.shape[1:]), int)
+        if values.ndim == 2:
+            return ",\n".join(f"    {{{', '.join(map(str, row))}}}" for row in values.tolist())
+        pattern = "0x{:08X}u" if self.is_hexadecimal else "{}"
+        shown = [pattern.format(value) for value in values.tolist()]
+        lines = (shown[start : start + PER_LINE] for start in range(0, len(shown), PER_LINE))
+        return ",\n".join("    " + ", ".join(line) for line in lines)
+
+
+def words_table(name: str, words: NDArray[np.uint32], about: str) -> Table:
+    """Return rows of 32-bit words as one table."""
+    return Table("uint32_t", name, words.reshape(-1), about, is_hexadecimal=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """Part of a header: text with placeholders, what they stand for, and tables."""
+
+    template: str
+    fields: Mapping[str, object] = field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
+
+    def text(self, name: str) -> str:
+        """Fill in the placeholders; values are not searched for more of them."""
+        tables = "\n\n".join(table.text(name) for table in self.tables)
+        return Template(self.template).substitute(
+            self.fields, name=name, NAME=name.upper(), tables=tables
+        )

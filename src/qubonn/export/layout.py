@@ -1,0 +1,222 @@
+"""Where everything is in 32-bit words: activations in RAM, weights and biases in constant tables.
+
+Levels of steps -> Layout, the same for all members of a committee.  Each level starts a new word;
+within a level, neurons go position by position and filter by filter, so that a filter of the next
+level reads long runs. A bias has the place of its neuron's activation.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import IntVector, SpinMatrix
+from qubonn.export.steps import IntMatrix, Step, levels_of_steps
+from qubonn.topology import Topology
+
+__all__ = ["WORD", "Layout", "layout_of", "packed", "word_count"]
+
+WORD = 32  # bits
+
+# What C knows of a step, in this order. Position (r, c) of rows x columns reads its sources from
+# bit base + r * row_step + c * column_step on: `run_count` runs, or none if a word starts there and
+# the sources follow each other. Filter f writes bit target + (r * columns + c) * filters + f.
+RECORD = (
+    "fan_in",
+    "first_run",
+    "run_count",
+    "base",
+    "rows",
+    "columns",
+    "row_step",
+    "column_step",
+    "filters",
+    "target",
+    "weight",  # word of the first filter
+    "output",  # 0 for hidden neurons; else 1 + place of the first neuron among the outputs
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Tables of whole numbers that describe a topology to C."""
+
+    records: IntMatrix  # steps x RECORD
+    runs: IntMatrix  # start, counted from the position's first source, and length
+    output_of: IntVector  # the output that each output neuron is, in order of computation
+    weight_numbers: IntVector  # by bit; -1 for padding
+    bias_numbers: IntVector  # neuron, by bit; -1 for padding
+    input_words: int
+    state_words: int  # inputs and all neurons
+    patch_words: int  # largest patch that has to be put together from runs
+
+    @property
+    def largest_number(self) -> int:
+        """The largest whole number in a table."""
+        tables = (self.records, self.runs, self.output_of)
+        return max(int(table.max(initial=0)) for table in tables)
+
+
+def layout_of(topology: Topology) -> Layout:
+    """Lay out an acyclic topology."""
+    builder = _Builder(topology)
+    for steps in levels_of_steps(topology):
+        builder.add_level(steps)
+    return builder.layout()
+
+
+def word_count(bit_count: int) -> int:
+    """Return how many words hold so many bits."""
+    return -(-bit_count // WORD)
+
+
+def packed(spins: SpinMatrix, numbers: IntVector) -> NDArray[np.uint32]:
+    """Return rows of words in which bit i is 1 where the spin of that number is +1."""
+    bits = (spins[:, numbers] > 0) & (numbers >= 0)
+    in_bytes = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little"))
+    return in_bytes.view("<u4").astype(np.uint32)
+
+
+class _Builder:
+    """Gives neurons their bits, level by level, and writes down how they are computed."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.input_words = word_count(topology.input_count)
+        self.place_of = np.full(topology.node_count, -1)  # bit of each node
+        self.place_of[: topology.input_count] = np.arange(topology.input_count)
+        self.node_at = [*range(topology.input_count)]  # by bit; -1 for padding
+        self.records: list[dict[str, int]] = []
+        self.runs: list[tuple[int, int]] = []
+        self.output_of: list[int] = []
+        self.weights: list[IntVector] = []
+        self.weight_words = self.patch_words = 0
+        self.known: dict[tuple[str, bytes], int] = {}  # filters and runs that are there already
+
+    def add_level(self, steps: list[Step]) -> None:
+        """Add the steps of a level, from a new word on."""
+        self.node_at += [-1] * (-len(self.node_at) % WORD)
+        places = [self._place(step) for step in steps]
+        for step, (target, output) in zip(steps, places, strict=True):
+            self._add_step(step, target, output)
+
+    def layout(self) -> Layout:
+        """Return what was added."""
+        self.node_at += [-1] * (-len(self.node_at) % WORD)
+        nodes = np.array(self.node_at)
+        neurons = nodes[WORD * self.input_words :]
+        weights = np.concatenate([np.zeros(0, dtype=np.int64), *self.weights])
+        return Layout(
+            np.array([[record[name] for name in RECORD] for record in self.records]),
+            np.array(self.runs, dtype=np.int64).reshape(-1, 2),
+            np.array(self.output_of),
+            weights,
+            np.where(neurons < 0, -1, neurons - self.topology.input_count),
+            self.input_words,
+            len(nodes) // WORD,
+            self.patch_words,
+        )
+
+    def _place(self, step: Step) -> tuple[int, int]:
+        """Give the neurons of a step the next bits; return the first, and `output` of RECORD."""
+        nodes = step.nodes.reshape(-1)
+        target, output = len(self.node_at), 0
+        self.place_of[nodes] = target + np.arange(len(nodes))
+        self.node_at += nodes.tolist()
+        if nodes[0] >= self.topology.outputs.start:
+            output = 1 + len(self.output_of)
+            self.output_of += (nodes - self.topology.outputs.start).tolist()
+        return target, output
+
+    def _add_step(self, step: Step, target: int, output: int) -> None:
+        """Write a step as one record if its positions form a grid, else as one for each."""
+        places = self.place_of[step.sources]
+        order = np.argsort(places[0], kind="stable")
+        places, weights = places[:, order], step.weights[:, order]
+        grid = _grid(places)
+        if grid is not None:
+            self._add_record(places[0], weights, target, output, grid)
+            return
+        filter_count = len(weights)
+        for position in range(len(places)):
+            order = np.argsort(places[position], kind="stable")
+            shift = position * filter_count
+            self._add_record(
+                places[position, order],
+                weights[:, order],
+                target + shift,
+                output and output + shift,
+                ONE_POSITION,
+            )
+
+    def _add_record(
+        self, places: IntVector, weights: IntMatrix, target: int, output: int, grid: dict[str, int]
+    ) -> None:
+        fan_in = len(places)
+        is_direct = grid == ONE_POSITION and self._starts_a_word(places)
+        first_run, run_count = (0, 0) if is_direct else self._add_runs(places)
+        if not is_direct:
+            self.patch_words = max(self.patch_words, word_count(fan_in))
+        self.records.append(
+            {
+                "fan_in": fan_in,
+                "first_run": first_run,
+                "run_count": run_count,
+                "base": int(places[0]) if fan_in else 0,
+                "filters": len(weights),
+                "target": target,
+                "weight": self._add_filters(weights),
+                "output": output,
+                **grid,
+            }
+        )
+
+    def _starts_a_word(self, places: IntVector) -> bool:
+        """Whether the sources are words as they stand: in order, padding after the last."""
+        if not len(places):
+            return True
+        end = int(places[-1]) + 1
+        after = self.node_at[end : end + -end % WORD]
+        is_run = places[0] % WORD == 0 and (np.diff(places) == 1).all()
+        return bool(is_run and all(node < 0 for node in after))
+
+    def _add_runs(self, places: IntVector) -> tuple[int, int]:
+        starts = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)
+        lengths = np.diff(starts, append=len(places))
+        runs = np.stack([places[starts] - places[0], lengths], axis=1)
+        first = self.known.setdefault(("runs", runs.tobytes()), len(self.runs))
+        if first == len(self.runs):
+            self.runs += [(start, length) for start, length in runs.tolist()]
+        return first, len(runs)
+
+    def _add_filters(self, weights: IntMatrix) -> int:
+        """Give filters the next words, one row of whole words each; return the first word."""
+        filter_count, fan_in = weights.shape
+        rows = np.full((filter_count, WORD * word_count(fan_in)), -1)
+        rows[:, :fan_in] = weights
+        first = self.known.setdefault(("filters", rows.tobytes()), self.weight_words)
+        if first == self.weight_words:
+            self.weights.append(rows.reshape(-1))
+            self.weight_words += rows.size // WORD
+        return first
+
+
+ONE_POSITION = {"rows": 1, "columns": 1, "row_step": 0, "column_step": 0}
+
+
+def _grid(places: IntMatrix) -> dict[str, int] | None:
+    """Return rows, columns and steps if all positions read the first one's sources, shifted."""
+    if len(places) == 1:
+        return ONE_POSITION
+    base = places[:, 0]
+    columns = 1 + int(np.argmax(np.append(np.diff(base) != base[1] - base[0], True)))
+    if len(base) % columns:
+        return None
+    rows, column_step = len(base) // columns, int(base[1] - base[0])
+    row_step = int(base[columns] - base[0]) if rows > 1 else 0
+    shifts = row_step * np.arange(rows)[:, None] + column_step * np.arange(columns)
+    is_grid = (
+        min(row_step, column_step) >= 0 and (places == places[0] + shifts.reshape(-1, 1)).all()
+    )
+    steps = {"row_step": row_step, "column_step": column_step}
+    return {"rows": rows, "columns": columns, **steps} if is_grid else None

@@ -1,0 +1,85 @@
+"""Binarisers as comparisons: which column against which level.
+
+InputEncoder -> Comparisons; their levels as whole numbers for C, or as float32 for ONNX.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import IntVector
+from qubonn.encoding import InputEncoder, Thermometer, Threshold
+from qubonn.errors import RangeError
+
+__all__ = ["Comparisons", "comparisons", "float32_levels", "whole_levels"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Spin s is +1 exactly where column ``column_of[s]`` is above ``levels[s]``."""
+
+    column_of: IntVector
+    levels: NDArray[np.float64]
+
+    @property
+    def column_count(self) -> int:
+        """Number of columns."""
+        return int(self.column_of.max()) + 1
+
+    @property
+    def is_one_each(self) -> bool:
+        """Whether spin s reads column s."""
+        return np.array_equal(self.column_of, np.arange(len(self.column_of)))
+
+
+def comparisons(encoder: InputEncoder | None, spin_count: int) -> Comparisons | None:
+    """Return what an encoder compares, or None for one that does something else."""
+    if isinstance(encoder, Threshold):
+        return Comparisons(
+            np.arange(spin_count), np.broadcast_to(encoder.levels, (spin_count,)).copy()
+        )
+    if isinstance(encoder, Thermometer):
+        return Comparisons(encoder.column_of, encoder.thresholds)
+    return None
+
+
+def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: int) -> list[int]:
+    """Return a level for whole numbers n: n is above it exactly if ``n / scale`` is above `levels`.
+
+    n lies in lowest..highest, of 32 bits at most, and ``n / scale`` is a float64, rounded as usual.
+    Levels are cut off where that changes nothing.
+
+    >>> whole_levels(np.array([0.5, 0.3, -7.5, 1e9]), 10, 0, 255)
+    [5, 3, -1, 255]
+    """
+    found = []
+    for level in levels.tolist():
+        whole = min(max(floor(Fraction(level) * scale), lowest - 1), highest)
+        is_rounded_down = (
+            whole < highest and (whole + 1) / scale <= level
+        )  # 3 / 10 is not above 0.3
+        found.append(whole + is_rounded_down)
+    return found
+
+
+def float32_levels(levels: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the largest float32 not above each level: every float32 compares with it alike."""
+    with np.errstate(over="ignore"):
+        rounded = levels.astype(np.float32)
+    down = np.nextafter(rounded, np.float32(-np.inf))
+    return np.where(rounded.astype(np.float64) > levels, down, rounded)
+
+
+def require_comparisons(encoder: InputEncoder | None, spin_count: int, asked: str) -> Comparisons:
+    """Return the comparisons of a classifier's binariser, or say what to ask for instead."""
+    found = comparisons(encoder, spin_count)
+    if found is None:
+        have = "a model without a binariser" if encoder is None else type(encoder).__name__
+        raise RangeError(
+            f"inputs={asked!r} needs a QuboClassifier whose binariser is a Threshold or a "
+            f"Thermometer; got {have}: binarise before, and leave `inputs` out"
+        )
+    return found

@@ -1,0 +1,122 @@
+"""What an export writes down, whatever kind of model it comes from.
+
+BinaryNetwork, Committee or fitted QuboClassifier -> Exported.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import SpinMatrix
+from qubonn.encoding import CodeBook, InputEncoder
+from qubonn.errors import TopologyError
+from qubonn.network import BinaryNetwork
+from qubonn.topology import Topology
+from qubonn.training import Committee
+from qubonn.training.evidence import vote_evidence
+
+__all__ = ["Classes", "Exported", "exported"]
+
+Decision = Literal["signs", "majority", "sums"]
+
+SCORE_BITS = 30  # of sums of evidence over outputs, so that int32 holds them
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """How votes on outputs become the number of a class.
+
+    The class with the largest score wins, of several the first. Scores are the votes themselves, or
+    evidence times codewords: ``evidence[n]``, a whole number, is what n members that say +1 tell.
+    """
+
+    labels: tuple[str, ...]
+    codewords: SpinMatrix
+    evidence: NDArray[np.int64] | None  # by members that say +1; None where the largest vote wins
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """Members of one acyclic topology and what is made of their outputs.
+
+    Decision "signs": one network, votes are its output pre-activations, outputs their signs.
+    "majority": votes are sums of outputs over members, outputs their signs. "sums": votes are sums
+    of output pre-activations, and the first largest is the one output that is +1.
+    """
+
+    topology: Topology
+    weight_spins: SpinMatrix  # members x weights
+    bias_spins: SpinMatrix  # members x neurons
+    decision: Decision
+    classes: Classes | None = None
+    encoder: InputEncoder | None = None
+
+    @property
+    def member_count(self) -> int:
+        """Number of networks."""
+        return len(self.weight_spins)
+
+    @property
+    def parameter_count(self) -> int:
+        """Weights and biases of all members."""
+        return self.weight_spins.size + self.bias_spins.size
+
+
+def exported(model: object) -> Exported:
+    """Take a model apart; one that cannot be exported gives one clear error."""
+    if isinstance(model, BinaryNetwork):
+        return _of_members((model,), "signs")
+    if isinstance(model, Committee):
+        return _of_members(model.members, model.vote)
+    parts = [getattr(model, name, None) for name in ("committee_", "code_book_", "binariser_")]
+    committee, book, encoder = parts
+    if not isinstance(committee, Committee) or not isinstance(book, CodeBook):
+        raise TopologyError(
+            "model must be a BinaryNetwork, a Committee or a fitted QuboClassifier; "
+            f"got {type(model).__name__}{_hint(model)}"
+        )
+    found = _of_members(committee.members, committee.vote)
+    classes = _classes(book, committee)
+    return Exported(
+        found.topology, found.weight_spins, found.bias_spins, committee.vote, classes, encoder
+    )
+
+
+def _of_members(members: tuple[BinaryNetwork, ...], decision: Decision) -> Exported:
+    topology = members[0].topology
+    if not topology.is_acyclic:
+        source, target = topology.some_arc_on_a_cycle()
+        raise TopologyError(
+            f"an exported network must have no cycles; arc {source} -> {target} closes one: "
+            "its activations have to be searched for, see network.settle"
+        )
+    if not topology.input_count:
+        raise TopologyError("an exported network must have at least one input; got none")
+    weights = np.stack([member.weight_spins for member in members])
+    biases = np.stack([member.bias_spins for member in members])
+    return Exported(topology, weights, biases, decision)
+
+
+def _classes(book: CodeBook, committee: Committee) -> Classes:
+    labels = tuple(str(label) for label in book.classes.tolist())
+    if committee.vote == "majority":
+        return Classes(labels, book.codewords, _evidence(book, len(committee)))
+    assert (book.codewords.argmax(axis=1) == np.arange(len(labels))).all(), "one-hot, in order"
+    return Classes(labels, book.codewords, None)
+
+
+def _evidence(book: CodeBook, size: int) -> NDArray[np.int64]:
+    """Return evidence as `QuboClassifier` has it; coarser where int32 could not hold the sums."""
+    evidence = vote_evidence(size)
+    most = int(evidence[-1]) * book.spin_count
+    surplus = max(0, most.bit_length() - SCORE_BITS)
+    coarser: NDArray[np.int64] = np.rint(evidence / 2**surplus).astype(np.int64)
+    return coarser
+
+
+def _hint(model: Any) -> str:
+    if hasattr(model, "networks") and hasattr(model, "committee"):
+        return ": give its .network or its .committee()"
+    return ": call its fit first" if hasattr(model, "fit") else ""

@@ -1,0 +1,93 @@
+"""What is in a header, without compiling it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import qubonn as qn
+from export.models import committee
+from qubonn.errors import RangeError, TopologyError
+
+
+def words_in(header: str, table: str) -> int:
+    found = re.search(rf"model_{table}\[\] = {{ /\*.*?\*/\n(.*?)\n}};", header, re.DOTALL)
+    assert found is not None
+    return len(found[1].split(","))
+
+
+def test_a_filter_is_stored_once() -> None:
+    network = qn.BinaryNetwork.random(
+        qn.Topology.parse("conv(3x3x2)", inputs=(28, 28), outputs=1), seed=0
+    )
+    neurons = 2 * 26 * 26
+    assert words_in(qn.to_c(network), "weights") == 2 + -(-neurons // 32)
+
+
+def test_a_weight_or_a_bias_is_one_bit() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(784, 64, 10), seed=0)
+    header = qn.to_c(network)
+    assert words_in(header, "weights") == 64 * 25 + 10 * 2
+    assert words_in(header, "biases") == 2 + 1
+
+
+def test_members_share_all_but_their_parameters() -> None:
+    one, three = (qn.to_c(committee(qn.paper.topology(3), size)) for size in (1, 3))
+    for table in ("weights", "biases"):
+        assert words_in(three, table) == 3 * words_in(one, table)
+    assert _steps(one) == _steps(three)
+
+
+def _steps(header: str) -> str:
+    return header[header.index("_steps[]") : header.index("_weights[]")]
+
+
+def test_the_comment_at_the_top_says_what_goes_in_and_what_it_costs() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(40, 2), seed=0)
+    top = qn.to_c(network).split("*/")[0]
+    assert "40 bits in 2 words: input i is bit i % 32 of word i / 32" in top
+    assert "82 weights and biases of one bit" in top
+    # one step of 12 numbers, an unused run, two outputs; two words a neuron, one of biases
+    assert f"{2 * (12 + 2 + 2) + 4 * (4 + 1)} bytes of tables" in top
+    assert f"{4 * (2 + 1 + 1 + 2)} bytes of arrays on the stack" in top
+
+
+def test_the_same_model_gives_the_same_text_and_the_file_holds_it(tmp_path: Path) -> None:
+    network = qn.BinaryNetwork.random(qn.paper.topology(7), seed=0)
+    text = qn.to_c(network, tmp_path / "model.h")
+    assert (tmp_path / "model.h").read_text() == text == qn.to_c(network)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.h"]
+
+
+def test_a_network_with_a_cycle_is_refused(tmp_path: Path) -> None:
+    topology = qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1)
+    network = qn.BinaryNetwork.random(topology, seed=0)
+    with pytest.raises(TopologyError, match="must have no cycles; arc 2 -> 1 closes one"):
+        qn.to_c(network, tmp_path / "model.h")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_network_without_inputs_is_refused() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.from_arcs([], inputs=0, outputs=1), seed=0)
+    with pytest.raises(TopologyError, match="at least one input"):
+        qn.to_c(network)
+
+
+def test_what_is_no_model_is_refused_with_a_hint() -> None:
+    problem = qn.TrainingProblem(qn.Topology.dense(1, 1), [[1]], [[1]])
+    with pytest.raises(TopologyError, match=r"got TrainingResult: give its \.network"):
+        qn.to_c(qn.train(problem, seed=0))
+    with pytest.raises(TopologyError, match=r"a fitted QuboClassifier; got int$"):
+        qn.to_c(3)
+
+
+def test_arguments_out_of_range_are_refused() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
+    with pytest.raises(RangeError, match="inputs must be 'bits' or one of uint8, int8"):
+        qn.to_c(network, inputs="float")  # type: ignore[arg-type]
+    with pytest.raises(RangeError, match="inputs='uint8' needs a QuboClassifier"):
+        qn.to_c(network, inputs="uint8")
+    with pytest.raises(RangeError, match="scale must be at least 1"):
+        qn.to_c(network, scale=0)
+    with pytest.raises(RangeError, match="name must be text"):
+        qn.to_c(network, name=3)  # type: ignore[arg-type]

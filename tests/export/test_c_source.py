@@ -1,0 +1,183 @@
+"""What the C says is what NumPy says, bit for bit."""
+
+import itertools
+import shutil
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import qubonn as qn
+from export.compiled import STRICT, Case, answers, compile_source, expected, needs_gcc, output_of
+from export.models import committee, models, odd_wirings
+from qubonn.training.committee import Vote
+
+pytestmark = needs_gcc
+
+VOTES: tuple[Vote, ...] = ("majority", "sums")
+BORDERS = (31, 32, 33, 63, 64, 65)
+
+
+def every_input(count: int) -> np.ndarray:
+    return np.array(list(itertools.product((-1, 1), repeat=count)))
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(models(), min_size=12, max_size=12), st.integers(0, 2**32))
+def test_c_answers_as_numpy_whatever_the_wiring(some: list[qn.BinaryNetwork], seed: int) -> None:
+    cases = [Case.random(model, seed=seed) for model in some]
+    with TemporaryDirectory() as folder:
+        assert answers(cases, Path(folder)) == [expected(case) for case in cases]
+
+
+def test_c_answers_as_numpy_at_the_borders_of_words(tmp_path: Path) -> None:
+    networks = [
+        qn.BinaryNetwork.random(qn.Topology.dense(inputs, hidden, outputs), seed=inputs)
+        for inputs, hidden, outputs in zip(BORDERS, BORDERS[::-1], BORDERS, strict=True)
+    ]
+    cases = [Case.random(network, rows=50) for network in networks]
+    assert answers(cases, tmp_path) == [expected(case) for case in cases]
+
+
+def test_ties_go_to_minus_one_in_c(tmp_path: Path) -> None:
+    # an odd number of sources and a bias: sums are even, and often 0
+    networks = [qn.BinaryNetwork.random(qn.Topology.dense(5, 3, 2), seed=s) for s in range(10)]
+    cases = [Case(network, every_input(5), {}) for network in networks]
+    found = answers(cases, tmp_path)
+    assert found == [expected(case) for case in cases]
+    sums = np.array([case.votes for case in found])
+    outputs = np.array([case.outputs for case in found])
+    assert (sums == 0).sum() > 50
+    assert (outputs[sums == 0] == -1).all()
+
+
+@pytest.mark.parametrize("vote", VOTES)
+def test_committees_vote_in_c_as_in_numpy_also_at_ties(vote: Vote, tmp_path: Path) -> None:
+    committees = [committee(qn.Topology.dense(5, 3, 4), size, vote) for size in (1, 2, 3, 6)]
+    cases = [Case(members, every_input(5), {}) for members in committees]
+    found = answers(cases, tmp_path)
+    assert found == [expected(case) for case in cases]
+    votes = np.array(found[1].votes)
+    largest = np.sort(votes, axis=1)[:, -2:]
+    assert (votes == 0).any()
+    assert (largest[:, 0] == largest[:, 1]).any()
+
+
+def test_the_networks_of_the_paper_run_in_c(tmp_path: Path) -> None:
+    letters = qn.datasets.letters(seed=0)
+    networks = [qn.BinaryNetwork.random(qn.paper.topology(n), seed=n) for n in range(18)]
+    cases = [Case(network, letters.test_inputs, {}) for network in networks]
+    assert answers(cases, tmp_path) == [expected(case) for case in cases]
+
+
+def test_wirings_that_chance_seldom_makes_run_in_c(tmp_path: Path) -> None:
+    networks = [qn.BinaryNetwork.random(odd, seed=1) for odd in odd_wirings().values()]
+    cases = [Case.random(network, rows=50) for network in networks]
+    assert answers(cases, tmp_path) == [expected(case) for case in cases]
+
+
+def test_tables_of_more_than_65535_bits_have_wider_indices(tmp_path: Path) -> None:
+    topology = qn.Topology.parse("conv(1x1x2)", inputs=(190, 190), outputs=1)
+    case = Case.random(qn.BinaryNetwork.random(topology, seed=0), rows=3)
+    assert "typedef uint32_t model_index;" in qn.to_c(case.model)
+    assert answers([case], tmp_path) == [expected(case)]
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("-O2", "-DQUBONN_POPCOUNT=__builtin_popcount"),
+        ("-O3", "-Wconversion", "-Wshadow", "-Wundef"),
+        ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    ],
+    ids=lambda flags: flags[-1],
+)
+def test_the_header_stands_stricter_compilers(flags: tuple[str, ...], tmp_path: Path) -> None:
+    if not can_link(flags, tmp_path):
+        pytest.skip(f"gcc cannot link with {' '.join(flags)} here")
+    cases = [
+        Case.random(qn.BinaryNetwork.random(qn.paper.topology(3), seed=0)),
+        Case.random(committee(qn.paper.topology(7), 3)),
+        Case.random(committee(qn.Topology.dense(70, 33, 5), 2, "sums")),
+    ]
+    assert answers(cases, tmp_path, compiler=("gcc", *STRICT, *flags)) == [
+        expected(case) for case in cases
+    ]
+
+
+def can_link(flags: tuple[str, ...], folder: Path) -> bool:
+    empty = folder / "empty.c"
+    empty.write_text("int main(void) { return 0; }\n")
+    command = ["gcc", *flags, str(empty), "-o", str(folder / "empty")]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+def test_the_header_is_cpp_too(tmp_path: Path) -> None:
+    cases = [Case.random(committee(qn.paper.topology(7), 3, vote)) for vote in VOTES]
+    compiler = ("g++", "-std=c++11", *STRICT[1:])
+    assert answers(cases, tmp_path, compiler=compiler, suffix="cpp") == [
+        expected(case) for case in cases
+    ]
+
+
+def test_the_header_needs_nothing_of_a_library(tmp_path: Path) -> None:
+    header = qn.to_c(committee(qn.paper.topology(7), 3), tmp_path / "model.h", with_main=True)
+    source, module = tmp_path / "alone.c", tmp_path / "alone.o"
+    source.write_text(
+        '#include "model.h"\n'
+        "int32_t ask(const uint32_t *inputs);\n"
+        "int32_t ask(const uint32_t *inputs) { return model_class(inputs); }\n"
+    )
+    compile_source(source, module, ("gcc", *STRICT, "-Os", "-ffreestanding", "-c"))
+    assert set(output_of("nm", "-u", module).split()) - {"U"} <= {
+        "memset",
+        "memcpy",
+    }  # which every C compiler brings
+    assert not any(word in header for word in ("malloc", "float", "double"))
+
+
+def test_the_sizes_at_the_top_are_those_of_the_tables(tmp_path: Path) -> None:
+    header = qn.to_c(committee(qn.paper.topology(7), 3), tmp_path / "model.h")
+    tables = ("steps", "runs", "output_of", "weights", "biases")
+    sizes = " + ".join(f"sizeof model_{table}" for table in tables)
+    source = tmp_path / "sizes.c"
+    source.write_text(
+        '#include <stdio.h>\n#include "model.h"\n'
+        f'int main(void) {{ printf("%lu %d", (unsigned long)({sizes}), MODEL_TABLE_BYTES); }}\n'
+    )
+    compile_source(source, tmp_path / "sizes", ("gcc", *STRICT))
+    counted, stated = map(int, output_of(tmp_path / "sizes").split())
+    assert counted == stated
+    assert f"{stated:,} bytes of tables" in header
+
+
+def test_the_main_program_reads_examples_and_prints_answers(tmp_path: Path) -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(40, 7, 3), seed=4)
+    case = Case.random(network, rows=5)
+    path = tmp_path / "letters.h"
+    qn.to_c(network, path, name="Letters", with_main=True)
+    compile_source(path, tmp_path / "letters", ("gcc", *STRICT, "-DLETTERS_MAIN", "-x", "c"))
+    lines = ["".join("1" if spin > 0 else "0" for spin in row) for row in case.inputs]
+    printed = output_of(tmp_path / "letters", given="\n".join(lines))
+    wanted = expected(case)
+    assert printed.splitlines() == [
+        " ".join(["".join("1" if spin > 0 else "0" for spin in outputs), *map(str, votes), str(n)])
+        for outputs, votes, n in zip(wanted.outputs, wanted.votes, wanted.classes, strict=True)
+    ]
+
+
+def test_the_whole_road_from_four_examples_to_c(tmp_path: Path) -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(qn.paper.topology(10), letters.train_inputs, letters.train_outputs)
+    result = qn.train(problem, seed=0)
+    images = np.concatenate([letters.train_inputs, letters.test_inputs])
+    trained = [result.network, result.committee(5), result.committee(4, vote="sums")]
+    cases = [Case(model, images, {}) for model in trained]
+    found = answers(cases, tmp_path)
+    assert found == [expected(case) for case in cases]
+    assert found[0].outputs[:4] == letters.train_outputs.tolist()
