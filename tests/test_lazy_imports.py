@@ -7,7 +7,17 @@ import pytest
 
 import qubonn as qn
 
-HEAVY = ("sklearn", "matplotlib", "numba", "dimod", "scipy.stats", "networkx", "rich", "pandas")
+HEAVY = (
+    "sklearn",
+    "matplotlib",
+    "numba",
+    "dimod",
+    "scipy.stats",
+    "networkx",
+    "rich",
+    "pandas",
+    "onnx",
+)
 
 
 def modules_after(code: str) -> set[str]:
@@ -31,6 +41,10 @@ def test_nothing_heavy_is_imported_before_it_is_needed(code: str) -> None:
     modules = modules_after(code)
     assert "qubonn" in modules
     assert modules.isdisjoint(HEAVY)
+
+
+def test_files_of_networks_are_loaded_without_scikit_learn() -> None:
+    assert "sklearn" not in modules_after("import qubonn; qubonn.load")
 
 
 def test_importing_the_package_alone_does_not_even_import_numpy() -> None:

@@ -11,30 +11,43 @@ __version__ = "0.1.0"
 _HOME = {
     "AnnealingSampler": "qubonn.samplers.dimod_face",
     "AsDimodSampler": "qubonn.samplers.dimod_face",
+    "Batches": "qubonn.training",
     "BinaryNetwork": "qubonn.network",
     "BitPlanes": "qubonn.encoding",
     "Certificate": "qubonn.formulation",
     "CodeBook": "qubonn.encoding",
     "Committee": "qubonn.training",
+    "CommitteeSummary": "qubonn.training",
     "CountCode": "qubonn.formulation",
     "CpSat": "qubonn.engines",
+    "Decoding": "qubonn.training",
+    "Design": "qubonn.estimator.posing",
     "DimodSolver": "qubonn.samplers",
     "Distinct": "qubonn.samplers",
+    "Dropout": "qubonn.training",
     "Exhaustive": "qubonn.samplers",
     "Field": "qubonn.formulation",
     "ForwardAnnealing": "qubonn.engines",
     "Hamiltonian": "qubonn.quadratic",
     "Ising": "qubonn.quadratic",
+    "Iteration": "qubonn.training",
     "LiftedAnnealing": "qubonn.engines",
     "Lowest": "qubonn.samplers",
     "MomentumAnnealing": "qubonn.samplers",
+    "Noise": "qubonn.engines",
+    "PackedInputs": "qubonn.inference",
+    "PackedNetwork": "qubonn.inference",
     "PopulationAnnealing": "qubonn.samplers",
+    "PosedProblem": "qubonn.estimator.posing",
     "Qubo": "qubonn.quadratic",
+    "QuboClassifier": "qubonn.estimator",
     "QubonnError": "qubonn.errors",
     "Refined": "qubonn.samplers",
+    "Robustness": "qubonn.network",
     "Samples": "qubonn.quadratic",
     "SimulatedAnnealing": "qubonn.samplers",
     "Stop": "qubonn.quadratic",
+    "Summary": "qubonn.network",
     "Thermometer": "qubonn.encoding",
     "Threshold": "qubonn.encoding",
     "Topology": "qubonn.topology",
@@ -42,7 +55,14 @@ _HOME = {
     "TrainingResult": "qubonn.training",
     "TunedAnnealing": "qubonn.samplers",
     "Tuning": "qubonn.samplers",
+    "decode_samples": "qubonn.training",
+    "load": "qubonn.estimator",
+    "pose": "qubonn.estimator.posing",
+    "to_c": "qubonn.export",
+    "to_onnx": "qubonn.export",
     "train": "qubonn.training",
+    "train_in_batches": "qubonn.training",
+    "train_with_dropout": "qubonn.training",
     "tune": "qubonn.samplers",
 }
 _MODULES = ("datasets", "encoding", "errors", "paper")
@@ -59,12 +79,24 @@ if TYPE_CHECKING:
     from qubonn.engines import CpSat as CpSat
     from qubonn.engines import ForwardAnnealing as ForwardAnnealing
     from qubonn.engines import LiftedAnnealing as LiftedAnnealing
+    from qubonn.engines import Noise as Noise
     from qubonn.errors import QubonnError as QubonnError
+    from qubonn.estimator import QuboClassifier as QuboClassifier
+    from qubonn.estimator import load as load
+    from qubonn.estimator.posing import Design as Design
+    from qubonn.estimator.posing import PosedProblem as PosedProblem
+    from qubonn.estimator.posing import pose as pose
+    from qubonn.export import to_c as to_c
+    from qubonn.export import to_onnx as to_onnx
     from qubonn.formulation import Certificate as Certificate
     from qubonn.formulation import CountCode as CountCode
     from qubonn.formulation import Field as Field
     from qubonn.formulation import TrainingProblem as TrainingProblem
+    from qubonn.inference import PackedInputs as PackedInputs
+    from qubonn.inference import PackedNetwork as PackedNetwork
     from qubonn.network import BinaryNetwork as BinaryNetwork
+    from qubonn.network import Robustness as Robustness
+    from qubonn.network import Summary as Summary
     from qubonn.quadratic import Hamiltonian as Hamiltonian
     from qubonn.quadratic import Ising as Ising
     from qubonn.quadratic import Qubo as Qubo
@@ -84,38 +116,58 @@ if TYPE_CHECKING:
     from qubonn.samplers.dimod_face import AnnealingSampler as AnnealingSampler
     from qubonn.samplers.dimod_face import AsDimodSampler as AsDimodSampler
     from qubonn.topology import Topology as Topology
+    from qubonn.training import Batches as Batches
     from qubonn.training import Committee as Committee
+    from qubonn.training import CommitteeSummary as CommitteeSummary
+    from qubonn.training import Decoding as Decoding
+    from qubonn.training import Dropout as Dropout
+    from qubonn.training import Iteration as Iteration
     from qubonn.training import TrainingResult as TrainingResult
-    from qubonn.training import load as load
+    from qubonn.training import decode_samples as decode_samples
     from qubonn.training import train as train
+    from qubonn.training import train_in_batches as train_in_batches
+    from qubonn.training import train_with_dropout as train_with_dropout
 
 __all__ = [
     "AnnealingSampler",
     "AsDimodSampler",
+    "Batches",
     "BinaryNetwork",
     "BitPlanes",
     "Certificate",
     "CodeBook",
     "Committee",
+    "CommitteeSummary",
     "CountCode",
     "CpSat",
+    "Decoding",
+    "Design",
     "DimodSolver",
     "Distinct",
+    "Dropout",
     "Exhaustive",
     "Field",
     "ForwardAnnealing",
     "Hamiltonian",
     "Ising",
+    "Iteration",
     "LiftedAnnealing",
     "Lowest",
     "MomentumAnnealing",
+    "Noise",
+    "PackedInputs",
+    "PackedNetwork",
     "PopulationAnnealing",
+    "PosedProblem",
     "Qubo",
+    "QuboClassifier",
     "QubonnError",
     "Refined",
+    "Robustness",
     "Samples",
     "SimulatedAnnealing",
     "Stop",
+    "Summary",
     "Thermometer",
     "Threshold",
     "Topology",
@@ -124,19 +176,23 @@ __all__ = [
     "TunedAnnealing",
     "Tuning",
     "datasets",
+    "decode_samples",
     "encoding",
     "errors",
     "load",
     "paper",
+    "pose",
+    "to_c",
+    "to_onnx",
     "train",
+    "train_in_batches",
+    "train_with_dropout",
     "tune",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "load":
-        value = import_module("qubonn.training").load
-    elif name in _HOME:
+    if name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _MODULES:
         value = import_module(f"qubonn.{name}")

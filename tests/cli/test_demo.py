@@ -1,53 +1,142 @@
-import subprocess
-import sys
-import textwrap
+import html
+import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from click.testing import CliRunner
+from click.testing import Result
 
 import qubonn as qn
-from qubonn.cli import main
+from qubonn.cli.demo_page import demo_page
+from qubonn.cli.demonstration import Demonstration, demonstrate
+from qubonn.cli.svg import bars, curves, spin_image
+
+Call = Callable[..., Result]
 
 
-def test_the_demo_trains_certifies_and_leaves_its_files(tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "out")])
-    assert result.exit_code == 0, result.output
-    assert "satisfies all 44 constraints" in result.output
-    assert "Training accuracy 1.000" in result.output
-    network = qn.load(tmp_path / "out" / "model.qubonn")
-    letters = qn.datasets.letters(seed=0)
-    assert network.accuracy(letters.train_inputs, letters.train_outputs) == 1
-    assert qn.Qubo.load(tmp_path / "out" / "problem.qubo").variable_count == 186
-    assert (tmp_path / "out" / "network.png").stat().st_size > 10_000
+@pytest.fixture(scope="module")
+def shown() -> Demonstration:
+    return demonstrate(10, 0)
 
 
-def test_the_demo_says_when_a_network_cannot_be_trained(tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["demo", "--network", "8", "--out", str(tmp_path)])
-    assert result.exit_code == 0, result.output
-    assert "does not satisfy all 20 constraints" in result.output
-    assert "activation constraint of example" in result.output
+def test_the_demo_trains_certifies_reads_and_leaves_its_files(call: Call) -> None:
+    result = call("demo", "--out", "out")
+    for words in (
+        "satisfies all 44 constraints: H1 = 0, H2 = 0, and the QUBO gives it energy 0",
+        "The committee reads 40 of 40 right",
+        "qubonn predict out/model.qubonn out/letters-test.csv",
+    ):
+        assert words in result.stdout
+    assert "\x1b" not in result.stdout
+    assert "LETTERS_INPUT_COUNT 25" in Path("out/model.h").read_text()
+    assert Path("out/network.png").stat().st_size > 10_000
+    assert qn.Qubo.load("out/problem.qubo").variable_count == 186
+
+
+def test_what_the_demo_says_to_try_next_works(call: Call) -> None:
+    call("demo", "--out", "out")
+    result = call("predict", "out/model.qubonn", "out/letters-test.csv", "-t", "letter", "--proba")
+    assert "Right: 40 of 40" in result.stderr
+    call("train", "out/letters-test.csv", "-t", "letter", "--image", "5x5", "--committee", 1)
+    call("inspect", "out/problem.qubo", "--picture", "couplings.png")
+    bits = qn.PosedProblem.load("out/problem.qubo.problem.json").problem
+    np.savez("s.npz", bits=bits.encode(qn.train(bits, seed=1).network))
+    call("decode", "out/problem.qubo", "s.npz", "--require-feasible")
+
+
+def test_the_demo_says_when_a_network_cannot_be_trained(call: Call) -> None:
+    result = call("demo", "--network", 8, "--out", "out")
+    assert "does not satisfy all 20 constraints" in result.stdout
+    assert "activation constraint of example" in result.stdout
+
+
+def test_programs_get_the_accuracies_of_all_ways(call_json: Callable[..., dict[str, Any]]) -> None:
+    said = call_json("demo", "--network", 5, "--seed", 2)
+    accuracies = list(said["test_accuracies"].values())
+    assert said["is_feasible"] is True
+    assert len(accuracies) == 4
+    assert accuracies[0] < min(accuracies[2:])
+    assert all(Path(path).exists() for path in said["written"])
 
 
 @pytest.mark.parametrize("arguments", [["--network", "18"], ["--seed", "-1"]])
-def test_wrong_options_get_one_clear_sentence(arguments: list[str], tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["demo", *arguments, "--out", str(tmp_path)])
-    assert result.exit_code == 1
-    assert result.output.startswith("Error: ")
-    assert len(result.output.strip().splitlines()) == 1
+def test_wrong_options_end_with_2_before_any_work(arguments: list[str], call: Call) -> None:
+    result = call("demo", *arguments, code=2)
+    assert "not in the range" in result.stderr
+    assert not Path("demo").exists()
 
 
-def test_help_answers_without_heavy_imports() -> None:
-    program = """
-        import sys
-        from qubonn.cli import main
-        try:
-            main(["--help"])
-        except SystemExit:
-            heavy = ("numpy", "numba", "sklearn", "matplotlib", "rich")
-            print([name for name in heavy if name in sys.modules])
-    """
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "demo  Show the whole road" in run.stdout
-    assert run.stdout.splitlines()[-1] == "[]"
+def test_the_accuracies_are_those_of_the_networks(shown: Demonstration) -> None:
+    letters = shown.letters
+    single, margin, plain_vote, margin_vote = (way.accuracy for way in shown.ways)
+    each = [
+        network.accuracy(letters.test_inputs, letters.test_outputs)
+        for network in shown.plain.result.feasible_networks
+    ]
+    assert single == pytest.approx(np.mean(each))
+    assert margin == shown.margin.result.network.accuracy(letters.test_inputs, letters.test_outputs)
+    assert plain_vote == shown.plain.result.committee(25).accuracy(
+        letters.test_inputs, letters.test_outputs
+    )
+    said = np.array(shown.predicted(letters.test_inputs, shown.voters))
+    assert margin_vote == (said == letters.test_labels).mean()
+
+
+def test_energies_fall_to_that_of_the_best_network(shown: Demonstration) -> None:
+    for run in (shown.plain, shown.margin):
+        assert len(run.sweeps) == len(run.energies) > 5
+        assert list(run.sweeps) == sorted(run.sweeps)
+        assert run.energies[-1] == pytest.approx(run.result.energies[0], abs=1e-3)
+
+
+class TestThePage:
+    def test_needs_no_other_file_and_runs_nothing(self, shown: Demonstration) -> None:
+        page = demo_page(shown, Path("demo"), b"png")
+        assert "<script" not in page
+        assert "default-src 'none'" in page
+        assert re.findall(r'(?:src|href)="(?!data:image/png)', page) == []
+        assert re.findall(r"https?://", page) == []
+
+    def test_shows_every_test_image_and_all_sections(self, shown: Demonstration) -> None:
+        page = demo_page(shown, Path("demo"), b"png")
+        assert page.count("aria-label=&quot;") == 0
+        assert len(re.findall(r'aria-label="test image \d+"', page)) == 40
+        assert len(re.findall(r'aria-label="weights of neuron \d+"', page)) == 3
+        assert page.count("<section>") == page.count("</section>") == 9
+        assert page.count("<table>") == 3
+
+    def test_escapes_what_people_named(self, shown: Demonstration) -> None:
+        hostile = '<img src=x onerror="alert(1)">&'
+        page = demo_page(shown, Path(hostile), b"png")
+        assert hostile not in page
+        assert html.escape("onerror=") in page
+        assert "<img src=x" not in page
+        drawn = [
+            spin_image(np.array([[1, -1]]), hostile),
+            curves([(hostile, [0, 1], [0, 1])], hostile, hostile),
+            bars([(hostile, 0.5)], hostile),
+        ]
+        for drawing in drawn:
+            assert "<img" not in drawing
+            assert html.escape(hostile) in drawing
+
+    def test_of_a_network_with_convolutions_shows_its_filters(self) -> None:
+        page = demo_page(demonstrate(3, 0), Path("demo"), b"png")
+        assert len(re.findall(r'aria-label="weights of neuron \d+"', page)) == 2
+
+
+def test_a_curve_stays_within_its_frame() -> None:
+    drawn = curves([("a", [0, 5, 10], [3.0, -2.0, 3.0])], "x", "y")
+    points = [
+        tuple(map(float, pair.split(",")))
+        for pair in re.findall(r'points="([^"]*)"', drawn)[0].split()
+    ]
+    assert len(points) == 3
+    assert all(0 <= x <= 640 and 0 <= y <= 300 for x, y in points)
+    assert points[1][1] > points[0][1] == points[2][1]
+
+
+def test_a_flat_curve_can_be_drawn() -> None:
+    assert "polyline" in curves([("a", [0, 0], [1, 1])], "x", "y")

@@ -1,146 +1,168 @@
-"""``qubonn demo``: letters -> network -> QUBO -> anneal -> certificate, and files to look at."""
+"""``qubonn demo``: letters -> network -> energy -> committee -> files and a page to look at."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.columns import Columns
-from rich.console import Console
-from rich.panel import Panel
-from rich.table import Table
 
-import qubonn as qn
-from qubonn.checks import SpinVector
-from qubonn.datasets import Letters, as_text
+from qubonn.cli.options import screen_options, seed_option
+from qubonn.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from qubonn.cli.demonstration import Demonstration
 
 __all__ = ["command"]
 
+ACROSS = 10  # test images in a row: those of one letter
+
 
 @click.command(epilog="Example:  qubonn demo --network 5 --out pictures")
-@click.option("--network", default=10, show_default=True, help="Network 0 to 17 of the paper.")
-@click.option("--seed", default=0, show_default=True, help="Seed of test images and annealing.")
+@click.option(
+    "--network",
+    type=click.IntRange(0, 17),
+    default=10,
+    show_default=True,
+    help="Which network of the paper.",
+)
+@seed_option
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo"),
     show_default=True,
-    help="Folder for the picture, the QUBO and the model.",
+    help="Folder for the page, the model, its C code, the QUBO and the data.",
 )
-def command(network: int, seed: int, out: Path) -> None:
+@screen_options
+def command(network: int, seed: int, out: Path, screen: Screen) -> None:
     """Show the whole road on the paper's letters, in seconds.
 
-    Shows the training images, draws a network, builds the QUBO that trains it, anneals it, and
-    certifies the network that was found against the QUBO.
+    Trains a network of -1 and +1 as the paper does, with margins and as a committee; certifies it
+    against its QUBO; reads the test images; and leaves a page with pictures, the model, C code for
+    a device, and files for the other commands.
     """
-    console = Console()
-    topology = qn.paper.topology(network)
-    letters = qn.datasets.letters(seed=seed)
-    problem = qn.TrainingProblem(topology, letters.train_inputs, letters.train_outputs)
+    from qubonn.cli.demo_files import write_demo
+    from qubonn.cli.demonstration import compile_engine, demonstrate
+
+    with screen.working("Compiling the annealer; only the first run on a machine does this ..."):
+        compiling = compile_engine()
+    with screen.working("Training ..."):
+        shown = demonstrate(network, seed)
+    _show_letters(screen, shown)
+    _show_problem(screen, shown)
+    _show_training(screen, shown, compiling)
+    _show_test(screen, shown)
     out.mkdir(parents=True, exist_ok=True)
-
-    console.rule("[bold]1  Four letters, one training image each")
-    _show_letters(console, letters)
-    console.rule("[bold]2  A network and its training problem as a QUBO")
-    qubo = _show_problem(console, problem, network)
-    console.rule("[bold]3  Annealing")
-    samples = _anneal(console, qubo, seed)
-    console.rule("[bold]4  The network that was found, and its certificate")
-    found = problem.decode(samples.best)
-    _certify(console, problem, qubo, found)
-    _show_accuracy(console, letters, found)
-    _write_files(console, problem, qubo, found, out)
+    with screen.working("Drawing ..."):
+        written = write_demo(shown, out)
+    screen.heading("Written")
+    screen.facts((str(path), f"{path.stat().st_size:,} bytes, {what}") for path, what in written)
+    screen.heading("Next")
+    screen.say("\n".join(next_steps(out)))
+    screen.document(_document(shown, [str(path) for path, _ in written]))
 
 
-def _show_letters(console: Console, letters: Letters) -> None:
-    panels = [
-        Panel(_blocks(image), title=str(label), subtitle=" ".join(f"{spin:+d}" for spin in output))
-        for image, label, output in zip(
-            letters.train_inputs, letters.train_labels, letters.train_outputs, strict=True
-        )
+def next_steps(out: Path) -> tuple[str, ...]:
+    """Return what to try after the demo, as commands for a shell."""
+    import shlex
+
+    def at(name: str) -> str:
+        return shlex.quote(str(out / name))
+
+    return (
+        f"open {at('index.html')} in a browser",
+        f"qubonn predict {at('model.qubonn')} {at('letters-test.csv')} --target letter --proba",
+        f"qubonn train {at('letters-test.csv')} --target letter --image 5x5",
+        f"qubonn inspect {at('problem.qubo')} --picture couplings.png",
+        "qubonn train YOUR.csv --target COLUMN     qubonn --help",
+    )
+
+
+def _show_letters(screen: Screen, shown: "Demonstration") -> None:
+    letters = shown.letters
+    screen.heading("Four letters, one training image each")
+    titles = [
+        f"{label} {' '.join(f'{spin:+d}' for spin in output)}"
+        for label, output in zip(letters.train_labels, letters.train_outputs, strict=True)
     ]
-    console.print(Columns(panels))
-    console.print(
-        "A test image is one of these with two pixels inverted; there are ten a letter.\n"
-    )
+    screen.say(_side_by_side(screen, letters.train_inputs, titles))
 
 
-def _blocks(image: SpinVector) -> str:
-    return as_text(image).replace("#", "██").replace(".", "··")
+def _show_problem(screen: Screen, shown: "Demonstration") -> None:
+    import qubonn as qn
+
+    size, qubo = shown.margin.posed.problem.size, shown.qubo
+    screen.heading(f"Network {shown.number} of the paper: {qn.paper.NOTATIONS[shown.number]}")
+    screen.facts(
+        [
+            ("neurons, connections", f"{size.nodes}, {size.arcs}"),
+            ("weights and biases", f"{shown.topology.weight_count + shown.topology.neuron_count}, "
+                                   "all -1 or +1"),
+            ("constraints to satisfy", f"{size.constraints}"),
+            ("as a QUBO", f"{qubo.variable_count} bits, {qubo.coupling_count:,} couplings"),
+        ]
+    )  # fmt: skip
 
 
-def _show_problem(console: Console, problem: qn.TrainingProblem, number: int) -> qn.Qubo:
-    size, qubo = problem.size, problem.qubo()
-    table = Table("", "count", box=None, pad_edge=False)
-    table.add_row("neurons, connections", f"{size.nodes}, {size.arcs}")
-    table.add_row("binary, integer variables (paper)", f"{size.binary}, {size.integer}")
-    table.add_row("constraints", f"{size.constraints}")
-    table.add_row("bits, couplings of the QUBO", f"{qubo.variable_count}, {qubo.coupling_count}")
-    console.print(f"Network {number} of the paper: {qn.paper.NOTATIONS[number]}")
-    console.print(table)
-    console.print()
-    return qubo
-
-
-def _anneal(console: Console, qubo: qn.Qubo, seed: int) -> qn.Samples:
-    annealer = qn.SimulatedAnnealing()
-    with console.status("Compiling the annealer; only the first run on a machine does this ..."):
-        qn.SimulatedAnnealing(replica_count=100, sweep_count=1).sample(qubo)
-    with console.status("Annealing ..."):
-        samples = annealer.sample(qubo, seed=seed)
-    zero_count = int((samples.energies == 0).sum())
-    console.print(
-        f"{len(samples):,} replicas x {samples.info['sweeps']:,} sweeps in "
-        f"{samples.info['seconds']:.2f} s, temperatures {samples.info['hottest']:.3g} to "
-        f"{samples.info['coldest']:.3g} from the QUBO"
-    )
-    console.print(
-        f"lowest energy {samples.best_energy}, mean {samples.energies.mean():.2f}; "
-        f"{zero_count} replicas at energy 0 are networks that satisfy every constraint\n"
-    )
-    return samples
-
-
-def _certify(
-    console: Console, problem: qn.TrainingProblem, qubo: qn.Qubo, network: qn.BinaryNetwork
-) -> None:
-    certificate = problem.certify(network)
-    energy = qubo.energy(problem.encode(network))
-    terms = certificate.terms
+def _show_training(screen: Screen, shown: "Demonstration", compiling: float) -> None:
+    plain, margin = shown.plain, shown.margin
+    certificate = plain.result.certificate()
+    energy = plain.posed.problem.qubo().energy(plain.posed.problem.encode(plain.result.network))
+    count = plain.posed.problem.size.constraints
     verdict = "satisfies" if certificate.is_feasible else "does not satisfy"
-    console.print(f"The network {verdict} all {problem.size.constraints} constraints.")
-    console.print(
-        f"H1 = {terms.activation}, H2 = {terms.product} from its forward pass; the QUBO gives the "
-        f"same assignment energy {energy}."
+    screen.heading("Annealing weights, biases and activations")
+    screen.say(
+        f"{len(plain.result.networks)} networks in {1e3 * plain.seconds:.0f} ms, with margins in "
+        f"{1e3 * margin.seconds:.0f} ms (compiling or loading took {compiling:.1f} s)\n"
+        f"The best one {verdict} all {count} constraints: H1 = {certificate.terms.activation}, "
+        f"H2 = {certificate.terms.product}, and the QUBO gives it energy {energy:g}"
     )
     for violation in list(certificate.violations)[:3]:
-        console.print(f"   {violation}", highlight=False)
-    margins = certificate.margins
-    console.print(f"Margins: S1 = {margins.s1}, S2 = {margins.s2}")
+        screen.say(f"   {violation}")
 
 
-def _show_accuracy(console: Console, letters: Letters, network: qn.BinaryNetwork) -> None:
-    training = network.accuracy(letters.train_inputs, letters.train_outputs)
-    test = network.accuracy(letters.test_inputs, letters.test_outputs)
-    console.print(f"Training accuracy {training:.3f}, on the 40 test images {test:.3f}")
-    console.print("(one network without margins; see docs/engines.md for margins and committees)\n")
+def _show_test(screen: Screen, shown: "Demonstration") -> None:
+    import numpy as np
+
+    letters = shown.letters
+    screen.heading("The 40 test images, two pixels inverted each")
+    said = shown.predicted(letters.test_inputs, shown.voters)
+    titles = [
+        f"  {one}" if one == wanted else f"{one} not {wanted}"
+        for one, wanted in zip(said, letters.test_labels, strict=True)
+    ]
+    for start in range(0, len(titles), ACROSS):
+        part = slice(start, start + ACROSS)
+        screen.say(_side_by_side(screen, letters.test_inputs[part], titles[part], wide=False))
+    right = int((np.array(said) == letters.test_labels).sum())
+    screen.say(f"The committee reads {right} of {len(said)} right.\n")
+    screen.table(
+        ["on the test images", "accuracy"],
+        [(way.name, f"{way.accuracy:.3f}") for way in shown.ways],
+    )
 
 
-def _write_files(
-    console: Console,
-    problem: qn.TrainingProblem,
-    qubo: qn.Qubo,
-    network: qn.BinaryNetwork,
-    out: Path,
-) -> None:
-    import matplotlib
+def _side_by_side(screen: Screen, images: Any, titles: list[str], *, wide: bool = True) -> str:
+    """Return images beside each other, each with a line below it."""
+    from qubonn.datasets import as_text
 
-    matplotlib.use("Agg")  # a file, whatever screen there is
-    from matplotlib import pyplot
+    marks = ("██", "··") if wide else ("█", "·")
+    if not screen.has_blocks:
+        marks = ("##", "..") if wide else ("#", ".")
+    drawn = [as_text(image).replace("#", marks[0]).replace(".", marks[1]) for image in images]
+    width = max(5 * len(marks[0]), *map(len, titles)) + 2
+    lines = [
+        "".join(line.ljust(width) for line in parts).rstrip()
+        for parts in zip(*(image.split("\n") for image in drawn), strict=True)
+    ]
+    return "\n".join([*lines, "".join(title.ljust(width) for title in titles).rstrip(), ""])
 
-    figure = problem.topology.draw(weight_spins=network.weight_spins).get_figure(root=True)
-    assert figure is not None
-    figure.savefig(out / "network.png", dpi=150)
-    pyplot.close(figure)
-    qubo.save(out / "problem.qubo")
-    network.save(out / "model.qubonn")
-    console.print(f"Written to {out}: network.png, problem.qubo for any solver, model.qubonn.")
-    console.print("Next: qubonn demo --network 5, or the example in the README.")
+
+def _document(shown: "Demonstration", written: list[str]) -> dict[str, Any]:
+    certificate = shown.plain.result.certificate()
+    return {
+        "network": shown.number,
+        "is_feasible": certificate.is_feasible,
+        "violation_count": certificate.violations.count,
+        "test_accuracies": {way.name: way.accuracy for way in shown.ways},
+        "written": written,
+    }

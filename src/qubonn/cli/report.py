@@ -1,0 +1,106 @@
+"""``qubonn report``: a store -> one HTML page, or Markdown with figures, and CSV."""
+
+from pathlib import Path
+
+import click
+
+from qubonn.errors import FileFormatError
+from qubonn.experiments.contents import contents_of
+from qubonn.experiments.export import comparisons_csv, runs_csv
+from qubonn.experiments.markdown import markdown, write_figures
+from qubonn.experiments.page import html_page
+from qubonn.experiments.store import Store
+from qubonn.experiments.summary import summarise
+from qubonn.storage import write_whole
+
+__all__ = ["command", "stores_in"]
+
+
+@click.command(epilog="Example:  qubonn report reproduction -o report.html")
+@click.argument("store", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write. [default: report.html, or report.md]",
+)
+@click.option("--markdown", "is_markdown", is_flag=True, help="Markdown instead of HTML.")
+@click.option(
+    "--template",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Prose with places for tables and figures; only with --markdown.",
+)
+@click.option(
+    "--files",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the figures of --markdown, beside the file. [default: its name]",
+)
+@click.option(
+    "--csv",
+    "csv_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Also write every run and every comparison as CSV into this folder.",
+)
+def command(
+    store: tuple[Path, ...],
+    out: Path | None,
+    is_markdown: bool,
+    template: Path | None,
+    files: Path | None,
+    csv_folder: Path | None,
+) -> None:
+    """Turn the runs of reproduce into one page with tables and figures.
+
+    STORE is the folder of reproduce, or some of its files. The page needs no network.
+    """
+    if (template or files) and not is_markdown:
+        raise click.UsageError("--template and --files belong to --markdown")
+    out = out or Path("report.md" if is_markdown else "report.html")
+    opened = [Store.read(path) for path in stores_in(store)]
+    try:
+        summaries = [summarise(one) for one in opened]
+        contents = contents_of(summaries)
+        if is_markdown:
+            folder = files or out.with_suffix("")
+            text = markdown(contents, _relative(folder, out.parent), _read(template))
+            written = [*write_figures(contents, folder, text), out]
+        else:
+            text, written = html_page(contents), [out]
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, text.encode())
+        if csv_folder is not None:
+            csv_folder.mkdir(parents=True, exist_ok=True)
+            for one in opened:
+                written.append(csv_folder / f"{one.path.stem}.csv")
+                write_whole(written[-1], runs_csv(one).encode())
+            written.append(csv_folder / "comparisons.csv")
+            write_whole(written[-1], comparisons_csv(summaries).encode())
+    finally:
+        for one in opened:
+            one.close()
+    for path in written:
+        click.echo(f"{path}  {path.stat().st_size:,} bytes")
+
+
+def stores_in(places: tuple[Path, ...]) -> list[Path]:
+    """The store files among files and folders, in order."""
+    paths = [
+        path
+        for place in places
+        for path in (sorted(place.glob("*.sqlite")) if place.is_dir() else [place])
+    ]
+    if not paths:
+        names = ", ".join(str(place) for place in places)
+        raise FileFormatError(f"{names} must hold stores made by qubonn reproduce; there are none")
+    return paths
+
+
+def _read(template: Path | None) -> str | None:
+    return None if template is None else template.read_text(encoding="utf-8")
+
+
+def _relative(folder: Path, base: Path) -> str:
+    try:
+        return folder.resolve().relative_to(base.resolve()).as_posix()
+    except ValueError:
+        return folder.as_posix()

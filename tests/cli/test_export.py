@@ -1,0 +1,57 @@
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import Result
+
+import qubonn as qn
+
+Call = Callable[..., Result]
+
+
+def test_c_is_written_beside_the_model_with_its_name(
+    model: Path, call_json: Callable[..., dict[str, Any]]
+) -> None:
+    said = call_json("export", model, "--to", "c")
+    assert Path(said["written"]).name == "flowers.h"
+    assert "FLOWERS_INPUT_COUNT" in Path("flowers.h").read_text()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_the_c_program_answers_as_the_network(tmp_path: Path, call: Call) -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(6, 4, 2), seed=3)
+    network.save(tmp_path / "net.qubonn")
+    call("export", "net.qubonn", "--to", "c", "--main", "-o", "net.h")
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-x", "c", "-DNET_MAIN"]
+    subprocess.run(["gcc", *flags, "net.h", "-o", "net"], check=True, cwd=tmp_path)
+    bits = np.random.default_rng(0).integers(0, 2, (20, 6))
+    text = "\n".join("".join(map(str, row)) for row in bits.tolist())
+    run = subprocess.run(
+        [str(tmp_path / "net")], input=text, capture_output=True, text=True, check=True
+    )
+    said = [[int(bit) for bit in line.split()[0]] for line in run.stdout.splitlines()]
+    assert said == (network.predict_outputs(2 * bits - 1) > 0).astype(int).tolist()
+
+
+def test_onnx_is_written(model: Path, call: Call) -> None:
+    onnx = pytest.importorskip("onnx")
+    call("export", model, "--to", "onnx", "--form", "int8", "-o", "m.onnx")
+    onnx.checker.check_model(onnx.load("m.onnx"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--to", "c", "-o", "m.onnx"], "ends in .h"),
+        (["--to", "c", "--form", "int8"], "--form does not go with --to c"),
+        (["--to", "onnx", "--scale", "2"], "--scale does not go with --to onnx"),
+        (["--to", "rust"], "rust"),
+        ([], "--to"),
+    ],
+)
+def test_wrong_usage_ends_with_2(model: Path, call: Call, arguments: list[str], words: str) -> None:
+    assert words in call("export", model, *arguments, code=2).stderr

@@ -1,0 +1,119 @@
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import Result
+
+import qubonn as qn
+from cli.conftest import KINDS
+from qubonn.datasets import read_csv
+
+Call = Callable[..., Result]
+CallJson = Callable[..., dict[str, Any]]
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.splitlines()))
+
+
+def answers(model: Path, flowers: Path) -> list[str]:
+    classifier = qn.load(model)
+    assert isinstance(classifier, qn.QuboClassifier)
+    del classifier.feature_names_in_
+    return [str(kind) for kind in classifier.predict(read_csv(flowers, target="kind").inputs)]
+
+
+def test_answers_are_those_of_the_classifier_one_a_row(
+    model: Path, flowers: Path, call: Call
+) -> None:
+    result = call("predict", model, flowers)
+    assert [row["prediction"] for row in rows(result.stdout)] == answers(model, flowers)
+    assert result.stderr == ""
+
+
+def test_columns_are_found_by_their_names(model: Path, flowers: Path, call: Call) -> None:
+    lines = [line.split(",") for line in flowers.read_text().splitlines()]
+    moved = [",".join([row[2], "text", row[0], row[3], row[1]]) for row in lines]
+    Path("moved.csv").write_text("\n".join(moved).replace("text", "remark", 1))
+    assert call("predict", model, "moved.csv").stdout == call("predict", model, flowers).stdout
+
+
+def test_probabilities_add_up_and_agree_with_the_answer(
+    model: Path, flowers: Path, call: Call
+) -> None:
+    result = call("predict", model, flowers, "--proba", "-o", "answers.csv")
+    assert result.stdout == ""
+    assert "answers.csv: 60 answers" in result.stderr
+    for row in rows(Path("answers.csv").read_text()):
+        shares = {kind: float(row[f"probability of {kind}"]) for kind in KINDS}
+        assert sum(shares.values()) == pytest.approx(1, abs=1e-5)
+        assert shares[row["prediction"]] == max(shares.values())
+
+
+def test_with_labels_it_says_how_often_it_is_right(
+    model: Path, flowers: Path, call: Call, call_json: CallJson
+) -> None:
+    wanted = read_csv(flowers, target="kind").known_labels
+    right = int((np.array(answers(model, flowers)) == wanted).sum())
+    assert f"Right: {right} of 60" in call("predict", model, flowers, "-t", "kind").stderr
+    said = call_json("predict", model, flowers, "-t", "kind")
+    assert said["accuracy"] == right / 60
+    assert said["answers"]["prediction"] == answers(model, flowers)
+
+
+def test_examples_come_through_a_pipe(model: Path, flowers: Path, call: Call) -> None:
+    piped = call("predict", model, "-", input=flowers.read_bytes())
+    assert piped.stdout == call("predict", model, flowers).stdout
+
+
+def test_bare_networks_and_committees_answer_with_outputs(tmp_path: Path, call: Call) -> None:
+    topology = qn.Topology.dense(3, 2)
+    members = [qn.BinaryNetwork.random(topology, seed=seed) for seed in range(3)]
+    numbers = np.array([[1, -2, 3], [-1, 0, 0.5]])
+    np.savez(tmp_path / "d.npz", X=numbers)
+    for model in (members[0], qn.Committee(members)):
+        model.save(tmp_path / "m.qubonn")
+        said = rows(call("predict", "m.qubonn", "d.npz").stdout)
+        assert [[int(row["output 1"]), int(row["output 2"])] for row in said] == (
+            model.predict_outputs(numbers).tolist()
+        )
+    assert "bare committee" in call("predict", "m.qubonn", "d.npz", "--proba", code=2).stderr
+
+
+def test_labels_with_quotes_and_line_ends_stay_one_cell(flowers: Path, call: Call) -> None:
+    text = flowers.read_text().replace("large", '"a ""big""\none, or so"')
+    Path("odd.csv").write_text(text)
+    call("train", "odd.csv", "-t", "kind", "--committee", 1, "-o", "odd.qubonn")
+    call("predict", "odd.qubonn", "odd.csv", "-o", "out.csv")
+    with open("out.csv", newline="") as stream:
+        kinds = {row["prediction"] for row in csv.DictReader(stream)}
+    assert kinds == {"small", "middle", 'a "big"\none, or so'}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["flowers.csv", "flowers.csv"], "flowers.csv"),
+        (["flowers.qubonn", "other.csv"], "must have a column 'length'"),
+        (["flowers.qubonn", "empty.csv"], "a row for each example"),
+        (["flowers.qubonn", "wide.csv", "--no-header"], "3 numbers for each example"),
+        (["flowers.qubonn", "gap.csv"], "line 2, column 'width'"),
+        (["flowers.qubonn", "flowers.csv", "-o", "flowers.qubonn"], "must end in .csv"),
+        (["cut.qubonn", "flowers.csv"], "cut.qubonn"),
+    ],
+)
+def test_wrong_input_ends_with_2_and_one_sentence(
+    model: Path, flowers: Path, call: Call, arguments: list[str], words: str
+) -> None:
+    Path("other.csv").write_text("a,b\n1,2\n")
+    Path("empty.csv").write_text("length,width,height\n")
+    Path("wide.csv").write_text("1,2,3,4\n")
+    Path("gap.csv").write_text("length,width,height\n1,,3\n")
+    Path("cut.qubonn").write_bytes(model.read_bytes()[:-100])
+    result = call("predict", *arguments, code=2)
+    assert result.stdout == ""
+    assert words in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("Error: ")

@@ -1,0 +1,221 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import Result
+
+import qubonn as qn
+from cli.conftest import KINDS, NAMES
+from datasets.test_idx import idx
+from qubonn.datasets import read_csv
+
+Call = Callable[..., Result]
+CallJson = Callable[..., dict[str, Any]]
+SMALL = ("--hidden", 6, "--committee", 3)
+
+
+def test_a_csv_file_becomes_a_model_that_knows_its_columns_and_classes(
+    flowers: Path, call_json: CallJson
+) -> None:
+    said = call_json("train", flowers, "--target", "kind", *SMALL, "-o", "m.qubonn")
+    model = qn.load("m.qubonn")
+    assert isinstance(model, qn.QuboClassifier)
+    assert sorted(model.classes_.tolist()) == sorted(KINDS)
+    assert tuple(model.feature_names_in_) == NAMES
+    assert len(model.committee_) == said["committee_size"] == 3
+    assert said["examples"] == 48
+    assert said["test_accuracy"] > 0.9
+    assert said["bytes"] == Path("m.qubonn").stat().st_size
+
+
+def test_the_same_seed_gives_the_same_networks(flowers: Path, call: Call) -> None:
+    for name in ("a", "b"):
+        call("train", flowers, "-t", "kind", *SMALL, "--seed", 4, "-o", f"{name}.qubonn")
+    first, second = qn.load("a.qubonn"), qn.load("b.qubonn")
+    assert isinstance(first, qn.QuboClassifier)
+    assert isinstance(second, qn.QuboClassifier)
+    assert first.committee_.members == second.committee_.members
+
+
+def test_the_report_says_what_was_reached(flowers: Path, call: Call) -> None:
+    output = call("train", flowers, "-t", "kind", *SMALL).stdout
+    for words in ("training accuracy", "test accuracy", "violations", "margins", "bytes", "large"):
+        assert words in output
+    assert "\x1b" not in output
+
+
+def test_a_second_file_is_the_test(flowers: Path, call_json: CallJson) -> None:
+    rows = flowers.read_text().splitlines()
+    reordered = [",".join(reversed(row.split(","))) for row in rows]
+    Path("test.csv").write_text("\n".join(reordered[:13]) + "\n")
+    said = call_json("train", flowers, "-t", "kind", *SMALL, "--test", "test.csv")
+    assert said["examples"] == 60
+    assert said["test_accuracy"] == 1
+
+
+def test_without_a_test_share_everything_is_learned_from(
+    flowers: Path, call_json: CallJson
+) -> None:
+    said = call_json("train", flowers, "-t", "kind", *SMALL, "--test-share", 0)
+    assert said["examples"] == 60
+    assert "test_accuracy" not in said
+
+
+def test_the_test_is_no_part_of_what_is_learned_from(flowers: Path) -> None:
+    from qubonn.cli.examples import some_per_class, split
+
+    table = read_csv(flowers, target="kind")
+    learned, tested = split(table, 0.25, seed=3)
+    assert tested is not None
+    assert [len(learned), len(tested)] == [45, 15]
+    joined = np.concatenate([learned.inputs, tested.inputs])
+    assert sorted(map(tuple, joined.tolist())) == sorted(map(tuple, table.inputs.tolist()))
+    few = some_per_class(learned, 4, seed=3)
+    assert np.unique(few.known_labels, return_counts=True)[1].tolist() == [4, 4, 4]
+
+
+def test_few_examples_a_class_are_drawn_on_request(flowers: Path, call_json: CallJson) -> None:
+    assert call_json("train", flowers, "-t", "kind", *SMALL, "--per-class", 5)["examples"] == 15
+
+
+def test_images_and_convolutions_are_trained_from_idx_files(
+    tmp_path: Path, call_json: CallJson
+) -> None:
+    letters = qn.datasets.letters(seed=0)
+    images = (letters.test_inputs > 0).reshape(-1, 5, 5).astype(np.uint8)
+    labels = np.repeat(np.arange(4, dtype=np.uint8), 10)
+    (tmp_path / "images-idx3-ubyte").write_bytes(idx(images))
+    (tmp_path / "labels-idx1-ubyte").write_bytes(idx(labels))
+    said = call_json(
+        "train", "images-idx3-ubyte", "--labels", "labels-idx1-ubyte",
+        "--topology", "conv(3x3)+fc(8)", "--committee", 2,
+        "--test", "images-idx3-ubyte", "--test-labels", "labels-idx1-ubyte",
+    )  # fmt: skip
+    assert said["topology"].startswith("(1, 5, 5) -> (1, 3, 3) -> 8 -> 4")
+    assert said["classes"] == [0, 1, 2, 3]
+    assert said["test_accuracy"] > 0.7
+
+
+def test_npz_arrays_are_trained_on_and_tested(tmp_path: Path, call_json: CallJson) -> None:
+    letters = qn.datasets.letters(seed=0)
+    np.savez(
+        "d.npz",
+        x_train=letters.test_inputs[::2],
+        y_train=letters.test_labels[::2],
+        x_test=letters.test_inputs[1::2],
+        y_test=letters.test_labels[1::2],
+    )
+    said = call_json("train", "d.npz", "--test", "d.npz", *SMALL)
+    assert said["examples"] == 20
+    assert said["test_accuracy"] > 0.5
+
+
+def test_csv_comes_through_a_pipe_too(flowers: Path, call_json: CallJson) -> None:
+    said = call_json("train", "-", "-t", "kind", *SMALL, input=flowers.read_bytes())
+    assert said["test_accuracy"] > 0.9
+
+
+def test_accuracy_that_was_asked_for_decides_the_exit_code(flowers: Path, call: Call) -> None:
+    call("train", flowers, "-t", "kind", *SMALL, "--at-least", 0.5)
+    rows = flowers.read_text().splitlines()
+    shuffled = [rows[0]] + [f"{row.rpartition(',')[0]},{n % 2}" for n, row in enumerate(rows[1:])]
+    Path("noise.csv").write_text("\n".join(shuffled))
+    result = call(
+        "train", "noise.csv", "-t", "kind", *SMALL, "--at-least", 1, "-o", "n.qubonn", code=3
+    )
+    assert "less than the 1 that was asked for" in result.stderr
+    assert Path("n.qubonn").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["flowers.csv"], "needs --target"),
+        (["flowers.csv", "-t", "colour"], "must have a column 'colour'"),
+        (["flowers.csv", "-t", "length", "--drop", "kind"], "a number to be predicted"),
+        (["flowers.csv", "-t", "kind", "--hidden", "a"], "sizes of layers"),
+        (["flowers.csv", "-t", "kind", "--hidden", "0,3"], "sizes of layers"),
+        (["flowers.csv", "-t", "kind", "--binariser", "x"], "number of thresholds"),
+        (["flowers.csv", "-t", "kind", "--image", "7"], "a shape such as"),
+        (["flowers.csv", "-t", "kind", "--image", "9x9"], "one per pixel"),
+        (["flowers.csv", "-t", "kind", "--topology", "fc("], "fc("),
+        (["flowers.csv", "-t", "kind", "--separator", "ab"], "one character"),
+        (["flowers.csv", "-t", "kind", "-o", "flowers.csv"], "must end in .qubonn"),
+        (["flowers.csv", "-t", "kind", "-o", "no/folder/m.qubonn"], "must exist"),
+        (["flowers.csv", "-t", "kind", "--test", "absent.csv"], "does not exist"),
+        (["flowers.csv", "-t", "kind", "--time-limit", "0"], "0"),
+        (["absent.csv", "-t", "kind"], "does not exist"),
+        (["flowers.csv", "-t", "kind", "--labels", "flowers.csv"], "is a CSV file"),
+        (["flowers.qqq", "-t", "kind"], "must be named as what it is"),
+        (["a-idx3-ubyte"], "needs --labels"),
+        (["one.csv", "-t", "k"], "at least two classes"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_one_sentence_before_any_work(
+    flowers: Path, call: Call, arguments: list[str], words: str
+) -> None:
+    Path("flowers.qqq").write_text("")
+    Path("a-idx3-ubyte").write_bytes(b"")
+    Path("one.csv").write_text("a,k\n1,x\n2,x\n")
+    result = call("train", *arguments, code=2)
+    assert result.stdout == ""
+    assert words in result.stderr
+    assert result.stderr.splitlines()[-1].startswith("Error: ")
+    assert not Path("model.qubonn").exists()
+
+
+def test_labels_and_file_names_cannot_steer_the_terminal(flowers: Path, call: Call) -> None:
+    text = flowers.read_text().replace("large", "\x1b[31m[bold]large")
+    Path("a\x1b[2J.csv").write_text(text)
+    output = call("train", "a\x1b[2J.csv", "-t", "kind", *SMALL)
+    assert "\x1b" not in output.stdout + output.stderr
+    assert "\\x1b[31m[bold]large" in output.stdout
+    rich = call("train", "a\x1b[2J.csv", "-t", "kind", *SMALL, env={"FORCE_COLOR": "1"})
+    assert "\x1b[2J" not in rich.stdout
+    assert "\\x1b[31m[bold]large" in rich.stdout
+
+
+def test_rows_with_missing_values_are_counted(flowers: Path, call: Call) -> None:
+    flowers.write_text(flowers.read_text() + "1,,2,large\n")
+    assert "line 62" in call("train", flowers, "-t", "kind", code=2).stderr
+    result = call("train", flowers, "-t", "kind", *SMALL, "--skip-missing")
+    assert "1 rows with missing values left out" in result.stderr
+
+
+def test_v_says_which_solver_works(flowers: Path, call: Call) -> None:
+    result = call("train", flowers, "-t", "kind", "--committee", 1, "-v")
+    assert "training with" in result.stderr
+    assert "training with" not in result.stdout
+
+
+def test_an_interrupted_training_goes_on_to_the_same_committee(flowers: Path, call: Call) -> None:
+    given = ("train", flowers, "-t", "kind", "--hidden", 6)
+    call(*given, "--committee", 2, "-o", "part.qubonn")
+    call(*given, "--committee", 4, "--resume", "-o", "part.qubonn")
+    call(*given, "--committee", 4, "-o", "whole.qubonn")
+    part, whole = qn.load("part.qubonn"), qn.load("whole.qubonn")
+    assert isinstance(part, qn.QuboClassifier)
+    assert isinstance(whole, qn.QuboClassifier)
+    assert part.committee_.members == whole.committee_.members
+    assert tuple(part.feature_names_in_) == NAMES
+
+
+def test_what_cannot_go_on_is_refused_and_left_alone(flowers: Path, call: Call) -> None:
+    given = ("train", flowers, "-t", "kind", "--committee", 2, "-o", "m.qubonn")
+    assert "m.qubonn" in call(*given, "--resume", code=2).stderr
+    call(*given, "--hidden", 6)
+    before = Path("m.qubonn").read_bytes()
+    assert "topology" in call(*given, "--hidden", 7, "--resume", code=2).stderr
+    assert Path("m.qubonn").read_bytes() == before
+    qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0).save("m.qubonn")
+    assert "it is a network" in call(*given, "--resume", code=2).stderr
+
+
+def test_dropout_trains_a_model(flowers: Path, call_json: CallJson) -> None:
+    said = call_json("train", flowers, "-t", "kind", "--committee", 1, "--dropout", 0.3)
+    assert said["test_accuracy"] > 0.5
+    model = qn.load("model.qubonn")
+    assert isinstance(model, qn.QuboClassifier)
+    assert model.dropout == 0.3

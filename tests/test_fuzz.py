@@ -1,0 +1,193 @@
+"""Whatever bytes stand in a file, reading it gives a result or one clear error of ours."""
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import qubonn as qn
+from qubonn.datasets import read_csv, read_idx, read_table
+from qubonn.errors import QubonnError
+
+QUBO = qn.Qubo.of([0, 1], [1, 2], [1, -2], variable_count=3, labels=[("weight", 0), "b", 7])
+CSV = b'a,"b ",kind\n1,2.5,x\n-3,"4",y\n1e3,0,x\n'
+IDX = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6])
+SAMPLES = b"0,1,2,energy\n0,1,1,-3\n1,0,1,2\n"
+
+
+def posed() -> qn.PosedProblem:
+    return qn.pose(
+        np.array([[0, 1], [1, 0], [1, 1]]), ["x", "y", "x"], qn.Design(hidden=1), target="k"
+    )
+
+
+def file_of(save: Callable[[Path], None], folder: Path, name: str) -> bytes:
+    save(folder / name)
+    return (folder / name).read_bytes()
+
+
+def npz(**arrays: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def classifier() -> qn.QuboClassifier:
+    made = posed()
+    return made.classifier(qn.train(made.problem, seed=0).networks[:2])
+
+
+SOUND: dict[str, Callable[[Path], bytes]] = {
+    "network.qubonn": lambda folder: file_of(
+        qn.BinaryNetwork.random(qn.Topology.dense(3, 2, 1), seed=0).save, folder, "n.qubonn"
+    ),
+    "classifier.qubonn": lambda folder: file_of(classifier().save, folder, "c.qubonn"),
+    "q.problem.json": lambda folder: file_of(posed().save, folder, "p.json"),
+    "d.csv": lambda folder: CSV,
+    "d.csv.gz": lambda folder: gzip.compress(CSV),
+    "d-idx2-ubyte": lambda folder: IDX,
+    "d.npz": lambda folder: npz(X=np.zeros((2, 2)), y=np.array(["a", "b"])),
+    "samples.csv": lambda folder: SAMPLES,
+    "samples.json": lambda folder: b'[{"0": 1, "1": 0, "2": 1}]',
+    "samples.npz": lambda folder: npz(bits=np.eye(3, dtype=np.int8)),
+    "q.qubo": lambda folder: file_of(QUBO.save, folder, "q.qubo"),
+    "q.json": lambda folder: file_of(QUBO.save, folder, "q.json"),
+    "q.bqm": lambda folder: file_of(QUBO.save, folder, "q.bqm"),
+    "q.npz": lambda folder: file_of(QUBO.save, folder, "q.npz"),
+}
+EVERY_FILE = pytest.mark.parametrize("name", SOUND)
+QUICK = settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+
+
+def read(path: Path) -> object:
+    """Read a file by the reader that its name asks for."""
+    name = path.name
+    if name.endswith(".problem.json"):
+        return qn.PosedProblem.load(path)
+    if name.startswith("samples"):
+        return qn.Samples.load(path, QUBO)
+    if name.startswith("q."):
+        return qn.Qubo.load(path)
+    if name.endswith(".qubonn"):
+        return qn.load(path)
+    if "idx" in name:
+        return read_idx(path)
+    if name.endswith(".npz"):
+        return read_table(path)
+    return read_csv(path, target="kind")
+
+
+def assert_read_or_refused(path: Path) -> None:
+    complaint = "nothing to complain about"
+    try:
+        read(path)
+    except QubonnError as error:
+        complaint = str(error)
+    assert 0 < len(complaint) < 1000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz")
+
+
+@pytest.fixture(scope="module")
+def sound(folder: Path) -> dict[str, bytes]:
+    return {name: make(folder) for name, make in SOUND.items()}
+
+
+@EVERY_FILE
+class TestEveryReader:
+    def test_reads_a_sound_file(self, folder: Path, sound: dict[str, bytes], name: str) -> None:
+        (folder / name).write_bytes(sound[name])
+        assert read(folder / name) is not None
+
+    @given(data=st.data())
+    @QUICK
+    def test_takes_or_refuses_a_file_with_bytes_changed_or_cut(
+        self, folder: Path, sound: dict[str, bytes], name: str, data: st.DataObject
+    ) -> None:
+        damaged = bytearray(sound[name])
+        for _ in range(data.draw(st.integers(0, 4))):
+            place = data.draw(st.integers(0, len(damaged) - 1))
+            damaged[place] = data.draw(st.integers(0, 255))
+        end = data.draw(st.none() | st.integers(0, len(damaged)))
+        (folder / name).write_bytes(damaged[:end])
+        assert_read_or_refused(folder / name)
+
+    @given(data=st.data())
+    @QUICK
+    def test_takes_or_refuses_a_file_with_pieces_repeated(
+        self, folder: Path, sound: dict[str, bytes], name: str, data: st.DataObject
+    ) -> None:
+        whole = sound[name]
+        places = st.integers(0, len(whole))
+        start, end, to = data.draw(places), data.draw(places), data.draw(places)
+        (folder / name).write_bytes(whole[:to] + whole[start:end] + whole[to:])
+        assert_read_or_refused(folder / name)
+
+    @given(noise=st.binary(max_size=200))
+    @QUICK
+    def test_takes_or_refuses_noise(self, folder: Path, name: str, noise: bytes) -> None:
+        (folder / name).write_bytes(noise)
+        assert_read_or_refused(folder / name)
+
+
+CELLS = st.sampled_from(
+    ["", "0", "1", "-1", "x", "nan", "inf", "1e999", "1_0", "-", '"', "\x00", "é", "9" * 40, "true"]
+) | st.text(max_size=5)
+
+
+@given(rows=st.lists(st.lists(CELLS, max_size=4), max_size=5), separator=st.sampled_from(",;\t"))
+@settings(max_examples=100)
+def test_tables_of_odd_cells_are_taken_or_refused(
+    folder: Path, rows: list[list[str]], separator: str
+) -> None:
+    text = "\n".join(separator.join(row) for row in rows)
+    (folder / "odd.csv").write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert_read_or_refused(folder / "odd.csv")
+    (folder / "samples.csv").write_bytes(text.encode("utf-8", "surrogatepass"))
+    assert_read_or_refused(folder / "samples.csv")
+
+
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@given(data=st.data())
+@settings(max_examples=200)
+def test_descriptions_with_any_value_in_any_place_are_taken_or_refused(
+    folder: Path, sound: dict[str, bytes], data: st.DataObject
+) -> None:
+    document = json.loads(sound["q.problem.json"])
+    for key in data.draw(st.lists(st.sampled_from(sorted(document)), min_size=1, max_size=2)):
+        document[key] = data.draw(PLAIN)
+    (folder / "q.problem.json").write_text(json.dumps(document))
+    assert_read_or_refused(folder / "q.problem.json")
+
+
+@given(document=PLAIN)
+@settings(max_examples=150)
+def test_samples_of_any_json_are_taken_or_refused(folder: Path, document: Any) -> None:
+    for content in (
+        document,
+        [document],
+        {"samples": document},
+        {"type": "SampleSet", "variable_labels": [0, 1, 2], "sample_data": {"data": document}},
+    ):
+        (folder / "samples.json").write_text(json.dumps(content))
+        assert_read_or_refused(folder / "samples.json")
