@@ -1,7 +1,7 @@
 # For people who change the code; using qubonn needs none of this.
 BIN ?= .venv/bin
 
-.PHONY: setup check format test lint
+.PHONY: setup check format test lint docs
 setup:            ## a virtual environment with everything the checks need
 	python3 -m venv .venv
 	$(BIN)/python -m pip install -q -e '.[dev]'
@@ -20,3 +20,6 @@ test:
 format:
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs:             ## the site in site/; needs  pip install -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -1,0 +1,43 @@
+"""Pages point to files that exist, and show source as it is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("docs/*.md"), *ROOT.glob("*.md")])
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)[^)]*\)")
+QUOTED = re.compile(r"<!-- from (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_relative_link_points_to_a_file(page: Path) -> None:
+    targets = {(page.parent / link).resolve() for link in LINK.findall(page.read_text("utf-8"))}
+    missing = {
+        target.relative_to(ROOT.resolve()).as_posix() for target in targets if not target.exists()
+    }
+    assert not missing
+
+
+def test_quoted_source_is_as_it_stands_in_the_file() -> None:
+    quotes = QUOTED.findall((ROOT / "docs" / "extending.md").read_text("utf-8"))
+    assert len(quotes) >= 4
+    for path, source in quotes:
+        assert source in (ROOT / path).read_text("utf-8"), path
+
+
+def test_every_page_is_in_the_site() -> None:
+    site = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = set(re.findall(r"(\w+\.md)", site))
+    pages = {page.name for page in (ROOT / "docs").glob("*.md")}
+    assert pages <= listed
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    import qubonn as qn
+
+    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    named = set(re.findall(r"^::: qubonn\.(\w+)$", text, re.MULTILINE))
+    modules = {"datasets", "encoding", "errors", "paper"}
+    assert named == set(qn.__all__) - modules
