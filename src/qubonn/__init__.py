@@ -28,6 +28,7 @@ _HOME = {
     "Exhaustive": "qubonn.samplers",
     "Field": "qubonn.formulation",
     "ForwardAnnealing": "qubonn.engines",
+    "Growing": "qubonn.engines",
     "Hamiltonian": "qubonn.quadratic",
     "Ising": "qubonn.quadratic",
     "Iteration": "qubonn.training",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from qubonn.encoding import Threshold as Threshold
     from qubonn.engines import CpSat as CpSat
     from qubonn.engines import ForwardAnnealing as ForwardAnnealing
+    from qubonn.engines import Growing as Growing
     from qubonn.engines import LiftedAnnealing as LiftedAnnealing
     from qubonn.engines import Noise as Noise
     from qubonn.errors import QubonnError as QubonnError
@@ -148,6 +150,7 @@ __all__ = [
     "Exhaustive",
     "Field",
     "ForwardAnnealing",
+    "Growing",
     "Hamiltonian",
     "Ising",
     "Iteration",

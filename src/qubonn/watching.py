@@ -62,15 +62,16 @@ class Watch:
         """Whether somebody wants to know the energy between slices."""
         return self.target_energy is not None or self._report is not None
 
-    def verdict(self, part: float, best_energy: float) -> Stop | None:
+    def verdict(self, part: float, best_energy: float, *, is_estimate: bool = False) -> Stop | None:
         """Report progress and return why to stop now, or None to go on.
 
-        Work that is all done (`part` 1) is finished, whatever the clock says.
+        Work that is all done (`part` 1) is finished, whatever the clock says. An energy that is
+        only an estimate is reported, but reaches no target.
         """
         wants_stop = self._report is not None and self._report(
             Progress(part, float(best_energy), self.seconds)
         )
-        if self.is_reached_by(best_energy):
+        if not is_estimate and self.is_reached_by(best_energy):
             return Stop.TARGET
         if part >= 1:
             return None
@@ -91,6 +92,7 @@ class Watch:
         advance: Callable[[int, int], None],
         best_energy: Callable[[], float],
         target_slice: int = TARGET_SLICE,
+        is_estimate: bool = False,
     ) -> Stop | None:
         """Do the steps of `span`, out of `total` in the run, in slices; ask `verdict` in between.
 
@@ -103,7 +105,7 @@ class Watch:
             end = min(done + size, span.stop)
             start = time.perf_counter()
             advance(done, end)
-            verdict = self.verdict(end / total, best_energy())
+            verdict = self.verdict(end / total, best_energy(), is_estimate=is_estimate)
             if verdict is not None:
                 return verdict
             seconds = max(time.perf_counter() - start, 1e-6)

@@ -3,6 +3,7 @@
 from qubonn.engines.base import Engine, Found
 from qubonn.engines.cpsat import CpSat, ExactResult, Proof
 from qubonn.engines.forward import ForwardAnnealing
+from qubonn.engines.growing import Growing
 from qubonn.engines.lifted import LiftedAnnealing
 from qubonn.engines.noise import Noise
 
@@ -12,6 +13,7 @@ __all__ = [
     "ExactResult",
     "ForwardAnnealing",
     "Found",
+    "Growing",
     "LiftedAnnealing",
     "Noise",
     "Proof",

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from qubonn.engines._seeing_kernels import count_disagreements
 from qubonn.lanes.streams import draw_thresholds
 from qubonn.lanes.sums import sum_of, widen
 from qubonn.lanes.vectors import choose, is_negative, larger, load, store
@@ -58,6 +59,8 @@ class Wiring(NamedTuple):
     inner: np.ndarray  # by target: arcs from neurons
     order: np.ndarray  # neurons in the order of a forward pass
     shared: np.ndarray  # weights with several arcs
+    row_of: np.ndarray  # by neuron: its row in `heard`; -1 where its arcs are counted one by one
+    heard: np.ndarray  # neurons that hear many inputs, once each x words: a bit for each such input
 
 
 class Cones(NamedTuple):
@@ -527,25 +530,49 @@ def spread(wiring, cones, examples, prices, replica, owner, weight, crossed, is_
 
 
 @njit(cache=True, nogil=True)
-def run_forward(wiring, replica):
-    """Fill counts and activations of a replica from its parameters and inputs."""
-    arcs, neurons, spins, block_count = (
-        wiring.arcs,
-        wiring.neurons,
-        replica.spins,
-        replica.spins.shape[1],
-    )
+def run_forward(wiring, tiles, replica):
+    """Fill counts and activations of a replica from its parameters and the inputs in `tiles`."""
+    arcs, neurons, spins, counts = wiring.arcs, wiring.neurons, replica.spins, replica.counts
+    input_count, block_count = wiring.input_count, replica.spins.shape[1]
+    weights = np.zeros(tiles.shape[1], dtype=np.uint64)
+    differing = np.zeros(counts.shape[1], dtype=np.uint64)
     for neuron in wiring.order:
         first, last = neurons[neuron, FIRST_ARC], neurons[neuron + 1, FIRST_ARC]
+        row = wiring.row_of[neuron]
+        read = 0  # terms that are counted word by word
+        if row >= 0:
+            read = pack_weights(arcs[first:last], replica.parameters, input_count, weights)
         for b in range(block_count):
             place = neuron * block_count + b
-            zero = load(replica.counts, place, spins) * 0
-            count = zero - neurons[neuron, NEEDED]
+            if row >= 0:
+                count_disagreements(tiles, b, weights, wiring.heard[row], differing)
+                for lane in range(counts.shape[1]):
+                    counts[place, lane] = -np.int64(differing[lane])
+            else:
+                counts[place] = 0
+            zero = load(counts, place, spins) * 0
+            count = load(counts, place, spins) + (read - neurons[neuron, NEEDED])
             for arc in range(first, last):
-                parameter = replica.parameters[arcs[arc, PARAMETER]]
-                count = count + choose(spins[arcs[arc, SOURCE], b] ^ parameter, zero, zero + 1)
-            store(replica.counts, place, count)
-            spins[wiring.input_count + neuron, b] = ~is_negative(count)
+                source = arcs[arc, SOURCE]
+                if row < 0 or source >= input_count:
+                    parameter = replica.parameters[arcs[arc, PARAMETER]]
+                    count = count + choose(spins[source, b] ^ parameter, zero, zero + 1)
+            store(counts, place, count)
+            spins[input_count + neuron, b] = ~is_negative(count)
+
+
+@njit(cache=True)
+def pack_weights(arcs, parameters, input_count, weights):
+    """Set the bits of the inputs whose weight is +1; return how many inputs there are."""
+    weights[:] = 0
+    count = 0
+    for arc in range(len(arcs)):
+        source = arcs[arc, SOURCE]
+        if source < input_count:
+            count += 1
+            bit = np.uint64(1) << np.uint64(source % 64)
+            weights[source // 64] |= parameters[arcs[arc, PARAMETER]] & bit
+    return count
 
 
 @njit(cache=True, nogil=True)

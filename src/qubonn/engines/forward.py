@@ -6,14 +6,16 @@ is how wrong the outputs are, the hidden margins and the field.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix, SpinMatrix, require_count, require_memory
+from qubonn.checks import BitMatrix, IntVector, require_count, require_memory
 from qubonn.engines.base import Found
 from qubonn.engines.cooling import bits_of_networks, cooling, require_factors
+from qubonn.engines.growing import Growing
 from qubonn.engines.noise import Noise
 from qubonn.engines.side_by_side import (
     LANES,
@@ -53,7 +55,8 @@ class ForwardAnnealing:
 
     A sweep proposes every weight and bias once. Each layer has temperatures of its own, measured on
     the problem, and shared weights have theirs; `hottest` and `coldest` scale them. With `noise`
-    each sweep sees the examples through other errors; the last few, and all energies, without.
+    each sweep sees the examples through other errors, with `batches` other examples: for large data
+    sets. The last few sweeps, and all energies, see all examples as they are.
     Margin strengths are rounded by up to 2 % where that lets lanes be narrow. A problem's
     `output_strength` plays no part.
 
@@ -69,6 +72,7 @@ class ForwardAnnealing:
     target_margin: int | None = None
     margin_cap: int | None = None
     noise: Noise | None = None
+    batches: Growing | None = None
     hottest: float = 1.0
     coldest: float = 1.0
     thread_count: int | None = None
@@ -135,7 +139,7 @@ class _Run:
         self.groups = groups_of(problem.topology)
         sources = np.random.SeedSequence(seed).spawn(settings.replica_count)
         self.generator = np.random.default_rng([seed, 1])  # of the noise that all replicas see
-        self.seen = problem.input_spins
+        self.seen_count, self.is_all_seen = problem.example_count, True
         starts, streams = zip(*(source.spawn(2) for source in sources), strict=True)
         words = [stream.generate_state(LANES, np.uint64) for stream in streams]
         parameters = _parameters(problem, starts, initial_networks)
@@ -152,11 +156,17 @@ class _Run:
             steps = TARGET_SLICE * self.packed.visit_count
 
             def advance(start: int, end: int) -> None:
-                self.take(course._replace(first=start, last=end))
+                aim = target if self.is_all_seen else NO_TARGET
+                self.take(course._replace(first=start, last=end, target=aim))
 
             for span in self.spans(course.last):
                 verdict = watch.work(
-                    span, course.last, advance, self.best_energy, target_slice=steps
+                    span,
+                    course.last,
+                    advance,
+                    self.best_energy,
+                    target_slice=steps,
+                    is_estimate=not self.is_all_seen,
                 )
                 if verdict is not None:
                     return verdict
@@ -165,26 +175,42 @@ class _Run:
             self.energies = self.packed.energies(self.replicas)  # some went on before it was heard
             return Stop.INTERRUPTED
         finally:
-            self.show(self.problem.input_spins)
+            self.show_all()
 
     def spans(self, last: int) -> Iterator[range]:
-        """Yield the visits of all sweeps; with noise one sweep at a time, shown new errors."""
-        visits = self.packed.visit_count
-        noise, clean = self.settings.noise, self.problem.input_spins
-        noisy = 0 if noise is None else self.settings.sweep_count
-        for sweep in range(noisy):
-            assert noise is not None
-            self.show(noise.disturb(clean, self.generator))
+        """Yield the visits of all sweeps: one sweep at a time where each sees something else."""
+        visits, settings = self.packed.visit_count, self.settings
+        changing = settings.sweep_count if settings.noise or settings.batches else 0
+        for sweep, rows in enumerate(self.batches(changing)):
+            self.show(rows)
             yield range(sweep * visits, (sweep + 1) * visits)
-        self.show(clean)
-        yield range(noisy * visits, last)
+        self.show_all()
+        yield range(changing * visits, last)
 
-    def show(self, input_spins: SpinMatrix) -> None:
-        """Let all replicas see other inputs, if others than now; energies follow."""
-        if self.seen is not input_spins:
-            self.seen = input_spins
-            self.packed.show(input_spins, self.replicas)
+    def batches(self, sweep_count: int) -> Iterator[IntVector | None]:
+        """Return the examples that each sweep sees; None means all."""
+        if self.settings.batches is None:
+            return repeat(None, sweep_count)
+        count = self.problem.example_count
+        return self.settings.batches.rows(sweep_count, count, self.generator)
+
+    def show(self, rows: IntVector | None) -> None:
+        """Let all replicas see some examples, or all, through the errors of a sweep."""
+        noise, spins = self.settings.noise, None
+        if noise is not None:
+            clean = self.problem.input_spins
+            spins = noise.disturb(clean if rows is None else clean[rows], self.generator)
+        self.replicas = self.packed.show(self.replicas, rows, spins)
+        self.energies = self.packed.energies(self.replicas)
+        self.seen_count = self.problem.example_count if rows is None else len(rows)
+        self.is_all_seen = False
+
+    def show_all(self) -> None:
+        """Let all replicas see all examples as they are; energies follow."""
+        if not self.is_all_seen:
+            self.replicas = self.packed.show(self.replicas)
             self.energies = self.packed.energies(self.replicas)
+            self.seen_count, self.is_all_seen = self.problem.example_count, True
 
     def temperatures(self) -> NDArray[np.float64]:
         """A row for each sweep: temperatures of the groups of parameters; then zeros."""
@@ -193,8 +219,9 @@ class _Run:
         return cooling(hottest, coldest, self.settings.sweep_count, QUENCH_SWEEPS)
 
     def best_energy(self) -> float:
-        """The lowest energy of any replica now."""
-        return float(self.energies.min() * self.unit)
+        """The lowest energy of any replica now; of a batch, what all examples might have."""
+        share = self.seen_count / self.problem.example_count
+        return float(self.energies.min() * self.unit / share)
 
     def found(self, stop: Stop, watch: Watch) -> Found:
         """Unpack all replicas, lowest energy first."""
@@ -235,10 +262,19 @@ def measured_temperatures(
     those that violations alone bring, coldest a seventh of the small ones (5 % quantile) of the
     whole energy, but no less than a hundredth of the hottest.
     """
+    problem = _first_batch(problem, settings)
     plain = replace(problem, margin_strength=0, field=Field.zero(problem.topology))
     hottest = _sizes(plain, settings, 0.5)
     smallest = _sizes(problem, settings, 0.05)
     return hottest, np.clip(smallest / 7, hottest / 100, hottest)
+
+
+def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> TrainingProblem:
+    """Return a problem with the examples of a first batch; they differ in number only."""
+    if settings.batches is None or settings.batches.first >= problem.example_count:
+        return problem
+    rows = np.random.default_rng(0).permutation(problem.example_count)[: settings.batches.first]
+    return replace(problem, inputs=problem.input_spins[rows], outputs=problem.output_spins[rows])
 
 
 def _sizes(

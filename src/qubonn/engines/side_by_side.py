@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix, SpinMatrix
+from qubonn.checks import BitMatrix, IntVector, SpinMatrix
 from qubonn.engines.wiring import groups_of, wiring_of
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import TrainingProblem
@@ -43,6 +43,7 @@ class SideBySide:
     ) -> None:
         # Numba takes a moment, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._forward_kernels")
+        self.seeing: Any = import_module("qubonn.engines._seeing_kernels")
         self.streams: Any = import_module("qubonn.lanes.streams")
         self.share: Any = import_module("qubonn.lanes.pieces").share
         self.problem, self.cost, self.thread_count = problem, cost, thread_count
@@ -53,26 +54,54 @@ class SideBySide:
         # blocks whose gains a lane can add up
         self.span = max(1, int(np.iinfo(self.kind).max // max(1.0, most / self.lane_unit)))
         self.unit = self.lane_unit * 2.0**-self.kernels.FINE
-        self.examples, self.prices = self._examples(), self._prices()
+        self.prices = self._prices()
+        self.input_words, self.output_words = (
+            _words(spins) for spins in (problem.input_spins, problem.output_spins)
+        )
+        self.pull = self._pull()
 
     def replicas(self, weights: BitMatrix, biases: BitMatrix, seeds: NDArray[np.uint64]) -> Any:
         """Return the kernels' state of networks given by bits; `seeds` has a row for each."""
-        count, neurons = len(weights), self.topology.neuron_count
-        blocks, ones = len(self.examples.is_real), np.iinfo(np.uint64).max
-        parameters = np.where(np.hstack([weights, biases]), ones, np.uint64(0))
-        replicas = self.kernels.Replica(
-            parameters=parameters.astype(np.uint64),
-            counts=np.zeros((count, neurons * blocks, LANES), dtype=self.kind),
-            spins=np.full((count, self.topology.node_count + 1, blocks), ones, dtype=np.uint64),
-            generator=self.streams.start_generators(seeds.reshape(-1), LANES),
+        ones = np.iinfo(np.uint64).max
+        parameters = np.where(np.hstack([weights, biases]), ones, np.uint64(0)).astype(np.uint64)
+        generators = self.streams.start_generators(seeds.reshape(-1), LANES)
+        return self.show(self.kernels.Replica(parameters, None, None, generators))
+
+    def show(
+        self, replicas: Any, rows: IntVector | None = None, input_spins: SpinMatrix | None = None
+    ) -> Any:
+        """Let replicas see some examples, or all; counts and activations follow.
+
+        `input_spins`, a row for each of these examples, are seen in place of the problem's own.
+        """
+        rows = np.arange(self.problem.example_count) if rows is None else rows
+        tiles = self._tiles(self.output_words, rows)
+        self.examples = self.kernels.Examples(
+            wanted=self._masks(tiles, self.topology.output_count),
+            is_real=_is_real(len(rows)),
+            pull=self.pull,
         )
-        self.show(self.problem.input_spins, replicas)
+        if input_spins is None:
+            tiles = self._tiles(self.input_words, rows)
+        else:
+            tiles = self._tiles(_words(input_spins), np.arange(len(rows)))
+        replicas = self._with_room(replicas, len(tiles))
+        replicas.spins[:, : self.topology.input_count] = self._masks(
+            tiles, self.topology.input_count
+        )
+        self._for_each(replicas, lambda r, one: self.kernels.run_forward(self.wiring, tiles, one))
         return replicas
 
-    def show(self, input_spins: SpinMatrix, replicas: Any) -> None:
-        """Let replicas see inputs, a row for each example; counts and activations follow."""
-        replicas.spins[:, : self.topology.input_count] = self._masks(input_spins)
-        self._for_each(replicas, lambda r, one: self.kernels.run_forward(self.wiring, one))
+    def _with_room(self, replicas: Any, block_count: int) -> Any:
+        """Return replicas whose counts and activations have room for so many blocks."""
+        if replicas.spins is not None and replicas.spins.shape[2] == block_count:
+            return replicas
+        count, rows = len(replicas.parameters), self.topology.node_count + 1
+        neurons, ones = self.topology.neuron_count, np.iinfo(np.uint64).max
+        return replicas._replace(
+            counts=np.zeros((count, neurons * block_count, LANES), dtype=self.kind),
+            spins=np.full((count, rows, block_count), ones, dtype=np.uint64),
+        )
 
     def energies(self, replicas: Any) -> NDArray[np.int64]:
         """Return the energies of all replicas in multiples of `unit`."""
@@ -138,15 +167,12 @@ class SideBySide:
         bits = self.streams.unpack_states(masks, self.problem.example_count)
         return np.asarray(2 * bits - 1, dtype=np.int8)
 
-    def _examples(self) -> Any:
-        problem = self.problem
-        assert problem.field is not None
-        pulls = np.concatenate([problem.field.weights, problem.field.biases])
-        return self.kernels.Examples(
-            wanted=self._masks(problem.output_spins),
-            is_real=self._masks(np.ones((problem.example_count, 1), dtype=np.int8))[0],
-            pull=2 * np.rint(pulls / self.unit).astype(np.int64),
-        )
+    def _pull(self) -> NDArray[np.int64]:
+        """Return twice the field of every parameter, in fine units."""
+        field = self.problem.field
+        assert field is not None
+        pulls = np.concatenate([field.weights, field.biases])
+        return np.asarray(2 * np.rint(pulls / self.unit), dtype=np.int64)
 
     def _prices(self) -> Any:
         target, cap = self.cost.target_margin, self.cost.margin_cap
@@ -160,10 +186,31 @@ class SideBySide:
             span=self.span,
         )
 
-    def _masks(self, spins: SpinMatrix) -> Any:
-        """Turn spins, examples x nodes, into masks, nodes x blocks."""
-        bits = (spins > 0).astype(np.int8)
-        return np.ascontiguousarray(self.streams.pack_states(bits, LANES).T)
+    def _tiles(self, words: NDArray[np.uint64], rows: IntVector) -> Any:
+        """Return rows of words as tiles, blocks x words x examples."""
+        tiles = np.empty((-(-len(rows) // LANES), words.shape[1], LANES), dtype=np.uint64)
+        self.seeing.fill_tiles(words, rows, tiles)
+        return tiles
+
+    def _masks(self, tiles: Any, column_count: int) -> Any:
+        """Return tiles as masks, columns x blocks."""
+        masks = np.empty((column_count, len(tiles)), dtype=np.uint64)
+        self.seeing.fill_masks(tiles, masks)
+        return masks
+
+
+def _words(spins: SpinMatrix) -> NDArray[np.uint64]:
+    """Pack the spins of each example into words, a bit for each."""
+    bits = np.packbits(spins > 0, axis=1, bitorder="little")
+    words = np.zeros((len(spins), 8 * -(-spins.shape[1] // 64)), dtype=np.uint8)
+    words[:, : bits.shape[1]] = bits
+    return words.view("<u8")
+
+
+def _is_real(example_count: int) -> NDArray[np.uint64]:
+    """Return by block the lanes that hold an example."""
+    lanes = np.arange(-(-example_count // LANES) * LANES) < example_count
+    return np.packbits(lanes, bitorder="little").view("<u8")
 
 
 def require_acyclic(topology: Topology) -> None:

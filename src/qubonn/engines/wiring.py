@@ -19,6 +19,7 @@ from qubonn.topology import Topology
 __all__ = ["Groups", "groups_of", "wiring_of"]
 
 Integers = NDArray[np.int64]
+WORDS_PAY = 4  # a neuron reads words of 64 inputs if it hears so many inputs for each word
 CutCones = tuple[Integers, Integers, Integers]  # starts, table and arcs of Cones
 
 
@@ -61,6 +62,7 @@ def wiring_of(topology: Topology) -> tuple[Any, Any, Any]:
         inner=np.flatnonzero(is_inner),
         order=_order(topology),
         shared=np.flatnonzero(is_shared),
+        **_word_by_word(topology),
     )
     reach = _reach(topology)
     cones = _cones_of_neurons(topology, reach), _cones_of_weights(topology, reach)
@@ -92,6 +94,27 @@ def _arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]
     parameters = np.append(topology.weight_of, topology.weight_count + neurons)
     by_target = np.argsort(targets, kind="stable")
     return sources[by_target], targets[by_target], parameters[by_target]
+
+
+def _word_by_word(topology: Topology) -> dict[str, NDArray[Any]]:
+    """Return which neurons count their inputs by words, and the inputs that each of them hears.
+
+    Those that hear every input at most once, and enough of them.
+    """
+    word_count, count = -(-topology.input_count // 64), topology.neuron_count
+    is_outer = topology.source_of < topology.input_count
+    sources = topology.source_of[is_outer]
+    targets = topology.target_of[is_outer] - topology.input_count
+    arc_counts = np.bincount(targets, minlength=count)
+    pairs = np.unique(targets * topology.input_count + sources)
+    input_counts = np.bincount(pairs // topology.input_count, minlength=count)
+    is_wide = (arc_counts == input_counts) & (arc_counts >= WORDS_PAY * word_count)
+    row_of = np.where(is_wide, np.cumsum(is_wide) - 1, -1)
+    heard = np.zeros((int(is_wide.sum()), word_count), dtype=np.uint64)
+    is_read = is_wide[targets]
+    places = row_of[targets[is_read]], sources[is_read] // 64
+    np.bitwise_or.at(heard, places, np.uint64(1) << (sources[is_read] % 64).astype(np.uint64))
+    return {"row_of": row_of, "heard": heard}
 
 
 def _is_inner(topology: Topology, sources: Integers) -> NDArray[np.bool_]:

@@ -16,15 +16,15 @@ import numpy as np
 from numba import njit
 
 from qubonn.inference.program import CHUNK, SLIDE, SPREAD
+from qubonn.lanes.squares import transpose
 from qubonn.lanes.words import full_adder, load_at, repeated, store_at
 
-__all__ = ["Planes", "run_plane_step", "transpose"]
+__all__ = ["Planes", "run_plane_step"]
 
 EIGHT = np.zeros(1, dtype=np.uint8)  # so many lanes: a plane
 SIXTEEN = np.zeros(1, dtype=np.uint16)  # planes of two neighbouring nodes
 ZERO, ONE, ALL = (np.uint64(word) for word in (0, 1, (1 << 64) - 1))
 REPEATED = np.array([0, (1 << 64) - 1], dtype=np.uint64)  # a bit in all places
-HALVES = np.array([((1 << 64) - 1) // ((1 << n) + 1) for n in (32, 16, 8, 4, 2, 1)], np.uint64)
 
 
 class Planes(NamedTuple):
@@ -254,18 +254,3 @@ def gather(spans, words, place, stride, planes, chunk_count):
                     store_at(words, place + part // 4 * stride + part % 4 * 8, lanes)
                 place += CHUNK
                 bit = 0
-
-
-@njit(cache=True)
-def transpose(square):
-    """Swap rows and bits in each lane of 64 rows of eight words."""
-    width = 32
-    for half in HALVES:
-        for row in range(64):
-            if row & width == 0:
-                upper = load_at(square, 8 * row, EIGHT)
-                lower = load_at(square, 8 * (row + width), EIGHT)
-                swap = ((upper >> np.uint64(width)) ^ lower) & half
-                store_at(square, 8 * row, upper ^ (swap << np.uint64(width)))
-                store_at(square, 8 * (row + width), lower ^ swap)
-        width >>= 1

@@ -1,0 +1,53 @@
+"""Growing: batches of examples, other ones each sweep, more of them as an anneal goes on.
+
+Number of sweeps and examples -> which examples each sweep sees.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from qubonn.checks import IntVector, require_count
+from qubonn.errors import RangeError
+
+__all__ = ["Growing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growing:
+    """Sizes of batches: `first` examples in the first sweep, `last` in the last (default: all).
+
+    Sizes grow by the same factor each sweep. Every example is seen before any is seen again, as far
+    as batches fit.
+
+    >>> Growing(first=10).sizes(4, 80).tolist()
+    [10, 20, 40, 80]
+    >>> [rows.tolist() for rows in Growing(first=2, last=3).rows(3, 5, np.random.default_rng(0))]
+    [[2, 1], [0, 4], [2, 4, 3]]
+    """
+
+    first: int
+    last: int | None = None
+
+    def __post_init__(self) -> None:
+        require_count("first", self.first)
+        if self.last is not None and require_count("last", self.last) < self.first:
+            raise RangeError(f"last must be at least first = {self.first}; got {self.last}")
+
+    def sizes(self, sweep_count: int, example_count: int) -> IntVector:
+        """Return how many examples each sweep sees."""
+        first, last = (min(size, example_count) for size in (self.first, self.last or example_count))
+        sizes: IntVector = np.rint(np.geomspace(first, last, sweep_count)).astype(np.int64)
+        return sizes
+
+    def rows(
+        self, sweep_count: int, example_count: int, generator: np.random.Generator
+    ) -> Iterator[IntVector]:
+        """Yield the numbers of the examples that each sweep sees."""
+        order = np.empty(0, dtype=np.int64)
+        for size in self.sizes(sweep_count, example_count):
+            if len(order) < size:
+                order = generator.permutation(example_count)
+            yield order[:size]
+            order = order[size:]
