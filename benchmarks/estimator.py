@@ -115,7 +115,7 @@ def fit_straight_through(committee_size: int) -> Fit:
 
     The learning rate is chosen on a quarter of the training examples; that time is counted.
     """
-    from straight_through import best_learning_rate, train_network
+    from straight_through import all_at_once, best_learning_rate, train_network
 
     def fit(X: NDArray[Any], y: NDArray[Any]) -> Fitted:
         encoder, count = fit_binariser("auto", X), len(np.unique(y))
@@ -123,7 +123,7 @@ def fit_straight_through(committee_size: int) -> Fit:
         inner = train_test_split(spins, y, test_size=0.25, stratify=y, random_state=0)
         rate = best_learning_rate((inner[0], inner[2]), (inner[1], inner[3]), HIDDEN, count)
         networks = [
-            train_network(spins, y, HIDDEN, count, learning_rate=rate, seed=seed)
+            train_network(spins, y, HIDDEN, count, settings=all_at_once(rate), seed=seed)
             for seed in range(committee_size)
         ]
         size = bytes_of(spins.shape[1], count, committee_size)

@@ -3,9 +3,12 @@
 Spins, classes -> BinaryNetworks of the shape that QuboClassifier trains, to compare with.  Forward,
 every weight, bias and hidden activation is a sign; backward, a sign is taken for the identity where
 its argument lies in -1..1 (hidden sums are divided by the root of their number of terms). Adam on
-all examples at once, cross-entropy of the outputs divided by the root of their number of terms.
+shuffled batches, cross-entropy of the outputs, divided by the root of their number of terms.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import cos, pi
 from typing import Any
 
 import numpy as np
@@ -14,20 +17,23 @@ from numpy.typing import NDArray
 
 import qubonn as qn
 
-STEPS = 300
 LEARNING_RATES = (0.003, 0.01, 0.03, 0.1)
 
 
-class _Sign(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    @staticmethod
-    def forward(context: Any, values: Any) -> Any:
-        context.save_for_backward(values)
-        return torch.where(values > 0, 1.0, -1.0)
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How a network is trained."""
 
-    @staticmethod
-    def backward(context: Any, slopes: Any) -> Any:
-        (values,) = context.saved_tensors
-        return slopes * (values.abs() <= 1)
+    learning_rate: float
+    batch_size: int | None = None  # None: all examples at once
+    epoch_count: int = 100
+    last_rate: float = 0.0  # the learning rate at the end, of that at the start; by a cosine
+    output_scale: float = 1.0  # what outputs are multiplied by before the cross-entropy
+
+
+def all_at_once(learning_rate: float) -> Settings:
+    """300 steps at one rate, each on all examples."""
+    return Settings(learning_rate=learning_rate, epoch_count=300, last_rate=1)
 
 
 def train_network(
@@ -36,7 +42,7 @@ def train_network(
     hidden: int,
     class_count: int,
     *,
-    learning_rate: float,
+    settings: Settings,
     seed: int,
 ) -> qn.BinaryNetwork:
     """Train inputs -> hidden -> one output a class, and return it as a network of ours."""
@@ -46,10 +52,12 @@ def train_network(
     latent = [
         torch.nn.Parameter(2 * torch.rand(shape, generator=generator) - 1) for shape in layers
     ]
-    optimiser = torch.optim.Adam(latent, lr=learning_rate)
-    for _ in range(STEPS):
+    optimiser = torch.optim.Adam(latent, lr=settings.learning_rate, fused=True)
+    for share, rows in _batches(len(spins), settings, generator):
+        optimiser.param_groups[0]["lr"] = settings.learning_rate * _decay(share, settings)
         optimiser.zero_grad()
-        torch.nn.functional.cross_entropy(_outputs(inputs, latent), wanted).backward()
+        outputs = settings.output_scale * _outputs(inputs[rows], latent)
+        torch.nn.functional.cross_entropy(outputs, wanted[rows]).backward()
         optimiser.step()
         with torch.no_grad():
             for weights in latent:
@@ -67,10 +75,41 @@ def best_learning_rate(
     """Return the rate whose network is right most often on the held-out examples."""
     scores = []
     for rate in LEARNING_RATES:
-        network = train_network(*train, hidden, class_count, learning_rate=rate, seed=0)
+        settings = all_at_once(rate)
+        network = train_network(*train, hidden, class_count, settings=settings, seed=0)
         votes = qn.Committee([network], "sums").votes(held_out[0])
         scores.append(float((votes.argmax(axis=1) == held_out[1]).mean()))
     return LEARNING_RATES[int(np.argmax(scores))]
+
+
+class _Sign(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    @staticmethod
+    def forward(context: Any, values: Any) -> Any:
+        context.save_for_backward(values)
+        return torch.where(values > 0, 1.0, -1.0)
+
+    @staticmethod
+    def backward(context: Any, slopes: Any) -> Any:
+        (values,) = context.saved_tensors
+        return slopes * (values.abs() <= 1)
+
+
+def _batches(count: int, settings: Settings, generator: Any) -> Iterator[tuple[float, Any]]:
+    """Yield rows in a new order each epoch, and which share of all steps is done."""
+    size = min(settings.batch_size or count, count)
+    in_epoch = -(-count // size)
+    for epoch in range(settings.epoch_count):
+        if in_epoch == 1:  # the order plays no part
+            yield epoch / settings.epoch_count, slice(None)
+            continue
+        batches = torch.randperm(count, generator=generator).split(size)
+        for number, rows in enumerate(batches):
+            yield (epoch + number / in_epoch) / settings.epoch_count, rows
+
+
+def _decay(share: float, settings: Settings) -> float:
+    """Return the learning rate, of that at the start, when this share of all steps is done."""
+    return settings.last_rate + (1 - settings.last_rate) * (1 + cos(pi * share)) / 2
 
 
 def _outputs(inputs: Any, latent: Any) -> Any:
