@@ -4,7 +4,8 @@
                                     [--mnist FOLDER]
 
 Networks 5, 10 and 12, margin strengths 0 to 0.05: the best feasible network of each run, certified
-on the four training images. FOLDER holds the four files that benchmarks/mnist.py reads.
+on the four training images. FOLDER holds the four original files of MNIST, which
+benchmarks/fewshot reads too.
 """
 
 import argparse
@@ -17,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import mnist
 import qubonn as qn
+from fewshot.data import Mnist, drawn, spins_of
 from qubonn.checks import SpinMatrix
 from tables import head, problem_of, show, timed
 
@@ -230,18 +231,17 @@ def committee_cells(committee: qn.Committee) -> list[float]:
 
 def show_mnist(folder: Path, count: int = 200) -> None:
     print("### MNIST, 784-64-10, ten images a class, the first test images\n")
-    train_images, train_labels = (mnist.read(folder, f"train-{part}") for part in mnist.PARTS)
-    images = mnist.read(folder, f"t10k-{mnist.PARTS[0]}")[:count]
-    labels = mnist.read(folder, f"t10k-{mnist.PARTS[1]}")[:count]
-    chosen = mnist.few(train_labels, 10, 0)
+    mnist = Mnist.read(folder)
+    images, labels = spins_of(mnist.test_pixels[:count], 127), mnist.test_classes[:count]
+    chosen = drawn(mnist.train_classes, 10, 0)
     head(
         "margin strength", "test accuracy", "images", "flips", "bound", "bound = greedy", "seconds"
     )
     for strength in (0.0, 0.03):
         problem = qn.TrainingProblem(
             qn.Topology.dense(784, 64, 10),
-            train_images[chosen],
-            qn.CodeBook.one_hot(range(10)).encode(train_labels[chosen]),
+            spins_of(mnist.train_pixels[chosen], 127),
+            qn.CodeBook.one_hot(range(10)).encode(mnist.train_classes[chosen]),
             margin_strength=strength,
         )
         engine = qn.ForwardAnnealing(

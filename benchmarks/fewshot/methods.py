@@ -1,0 +1,129 @@
+"""Each method trained on a split: Split, number of members, seed -> Result.
+
+All networks of -1 and +1 have one hidden layer of 64 neurons and one output a class, are
+BinaryNetworks, and answer by the largest output, or sum of outputs where several vote.
+"""
+
+import ast
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+
+import qubonn as qn
+from fewshot.data import Split
+from fewshot.store import Result
+
+if TYPE_CHECKING:  # torch is wanted for this method only
+    from straight_through import Settings
+
+HIDDEN = 64
+PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # C of logistic regression
+CODE_OF_OURS = ("estimator", "engines", "lanes", "training")  # what our defaults are and do
+
+
+def ours(member_count: int, seed: int) -> qn.QuboClassifier:
+    """Our classifier, with its defaults."""
+    return qn.QuboClassifier(hidden=(HIDDEN,), committee_size=member_count, random_state=seed)
+
+
+@cache
+def code_of_ours() -> str:
+    """Return a digest of the code that decides what our defaults are and do, without comments."""
+    package = Path(qn.__file__).parent
+    found = hashlib.sha256(qn.__version__.encode())
+    for name in CODE_OF_OURS:
+        for path in sorted((package / name).rglob("*.py")):
+            found.update(ast.dump(_without_docstrings(path.read_text("utf-8"))).encode())
+    return found.hexdigest()[:12]
+
+
+def train_ours(split: Split, member_count: int, seed: int, *, is_grey: bool = False) -> Result:
+    """Train `ours` on spins, or on pixels as they are."""
+    train: NDArray[Any] = split.train_pixels if is_grey else split.train_spins
+    test: NDArray[Any] = split.test_pixels if is_grey else split.test_spins
+    ours(1, seed).fit(train, split.train_classes)  # compile
+    start = time.perf_counter()
+    model = ours(member_count, seed).fit(train, split.train_classes)
+    seconds = (time.perf_counter() - start) / member_count
+    if model.is_interrupted_:  # it has kept what was complete, which is not what was asked for
+        raise KeyboardInterrupt
+    networks, encoder = model.committee_.members, model.binariser_
+    single, _ = shares_right(networks, encoder.encode(test), split.test_classes)
+    together = float(model.score(test, split.test_classes))
+    numbers = 4 * np.size(getattr(encoder, "thresholds", getattr(encoder, "levels", ())))
+    sizes = [size + (numbers if is_grey else 0) for size in byte_counts(networks)]
+    return Result(single, together, seconds, *sizes)
+
+
+def train_straight_through(
+    split: Split, member_count: int, seed: int, settings: "Settings"
+) -> Result:
+    """Train by gradients, member after member."""
+    from straight_through import train_network
+
+    count = len(np.unique(split.train_classes))
+
+    def network(number: int, settings: "Settings") -> qn.BinaryNetwork:
+        examples = split.train_spins, split.train_classes
+        return train_network(*examples, HIDDEN, count, settings=settings, seed=1000 * seed + number)
+
+    network(0, replace(settings, epoch_count=2))  # whatever torch does the first time
+    start = time.perf_counter()
+    networks = [network(number, settings) for number in range(member_count)]
+    seconds = (time.perf_counter() - start) / member_count
+    single, together = shares_right(networks, split.test_spins, split.test_classes)
+    return Result(single, together, seconds, *byte_counts(networks))
+
+
+def train_logistic(split: Split) -> Result:
+    """Logistic regression with floats, C chosen by cross-validation on the training examples."""
+    folds = int(min(5, np.unique(split.train_classes, return_counts=True)[1].min()))
+    search = GridSearchCV(LogisticRegression(max_iter=2000), {"C": PENALTIES}, cv=folds)
+    start = time.perf_counter()
+    search.fit(split.train_spins.astype(np.float64), split.train_classes)
+    seconds = time.perf_counter() - start
+    score = search.score(split.test_spins.astype(np.float64), split.test_classes)
+    model = search.best_estimator_
+    size = 4 * (model.coef_.size + model.intercept_.size)
+    return Result(float(score), None, seconds, size, size)
+
+
+def shares_right(
+    networks: Sequence[qn.BinaryNetwork], spins: NDArray[np.int8], classes: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the share of right answers of networks alone, on average, and of all together."""
+
+    def share(members: Sequence[qn.BinaryNetwork]) -> float:
+        votes = qn.Committee(members, "sums").votes(spins)
+        return float((votes.argmax(axis=1) == classes).mean())
+
+    return float(np.mean([share([network]) for network in networks])), share(networks)
+
+
+def byte_counts(networks: Sequence[qn.BinaryNetwork]) -> tuple[int, int]:
+    """Return bytes of one network and of all: a bit for each weight and bias."""
+    topology = networks[0].topology
+    bits = topology.weight_count + topology.neuron_count
+    return -(-bits // 8), -(-bits * len(networks) // 8)
+
+
+def _without_docstrings(source: str) -> ast.Module:
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body: Any = getattr(node, "body", None)
+        if isinstance(body, list) and body and _is_text(body[0]):
+            del body[0]
+    return tree
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)

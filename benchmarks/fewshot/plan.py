@@ -1,0 +1,195 @@
+"""Which trainings there are: what was asked for -> Jobs, and from the store their Scores.
+
+First those that tune the straight-through networks, then those that count.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import numba
+
+from fewshot import methods, tuning
+from fewshot.data import Mnist, Split, digits_split, digits_tuning_split
+from fewshot.store import Key, Result, Setting, Store
+
+if TYPE_CHECKING:
+    from straight_through import Settings
+
+IMAGES, DIGITS = PARTS = ("images", "digits")
+LOGISTIC, STRAIGHT, OURS, GREY = METHODS = ("logistic", "straight-through", "ours", "ours-grey")
+SINGLE, COMMITTEE = KINDS = ("single", "committee")
+
+
+@dataclass(frozen=True)
+class Case:
+    """Examples that all methods are trained on."""
+
+    part: str
+    per_class: int  # images; 0 for digits
+    seed: int
+    is_tuning: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """A training, and where its result belongs."""
+
+    key: Key
+    title: str
+    work: Callable[[], Result]
+
+
+@dataclass(frozen=True)
+class Score:
+    """A result, as the tables need it."""
+
+    case: Case
+    method: str
+    kind: str
+    share: float
+    seconds: float
+    byte_count: int
+
+
+class Plan:
+    """All trainings of some cases."""
+
+    def __init__(
+        self, cases: list[Case], member_count: int, mnist: Mnist | None, *, has_torch: bool
+    ) -> None:
+        self.cases, self.member_count, self.has_torch = cases, member_count, has_torch
+        self._split = lru_cache(maxsize=1)(partial(_split, mnist))  # one case after the other
+        self._digest = lru_cache(maxsize=None)(lambda case: self._split(case).digest)
+        self._grid = lru_cache(maxsize=None)(
+            lambda case: tuning.grid(len(self._split(case).train_classes))
+        )
+
+    def tuning_jobs(self) -> list[Job]:
+        """The grid on examples that are not tested; none without torch."""
+        cases = dict.fromkeys(other for case in self.cases for other in _tuning_cases(case))
+        if not self.has_torch:
+            return []
+        return [
+            self._straight_job(case, settings) for case in cases for settings in self._grid(case)
+        ]
+
+    def jobs(self, store: Store) -> list[Job]:
+        """All others, with settings that the store knows to be best."""
+        return [job for case in self.cases for job in self._jobs_of(case, store)]
+
+    def chosen(self, case: Case, store: Store) -> "tuple[Settings, Settings]":
+        """Return the tuned settings for single networks, and for committees."""
+        results: dict[Settings, list[Result]] = {}
+        for other in _tuning_cases(case):
+            for settings in self._grid(other):
+                found = store.get(self._straight_job(other, settings).key)
+                assert found is not None, "tuning comes first"
+                results.setdefault(settings, []).append(found)
+        return tuning.best(results)
+
+    def scores(self, store: Store) -> Iterator[Score]:
+        """Yield all scores that are in the store."""
+        for case in self.cases:
+            by_kind = {kind: self._jobs_without_straight(case) for kind in KINDS}
+            if self.has_torch:
+                for kind, settings in zip(KINDS, self.chosen(case, store), strict=True):
+                    by_kind[kind].append(self._straight_job(case, settings))
+            for kind, jobs in by_kind.items():
+                for job in jobs:
+                    yield from _scores(case, job.key, kind, store)
+
+    def thread_counts(self) -> str:
+        """Say how many threads there may be."""
+        ours = f"{_numba_threads()} for qubonn"
+        return f"{ours}, {_torch_threads()} for straight-through" if self.has_torch else ours
+
+    def _jobs_of(self, case: Case, store: Store) -> list[Job]:
+        jobs = self._jobs_without_straight(case)
+        if self.has_torch:
+            jobs += [self._straight_job(case, one) for one in set(self.chosen(case, store))]
+        return jobs
+
+    def _jobs_without_straight(self, case: Case) -> list[Job]:
+        jobs = [self._job(case, LOGISTIC, {}, methods.train_logistic)]
+        settings: dict[str, Setting] = {
+            "members": self.member_count,
+            "threads": _numba_threads(),
+            "code": methods.code_of_ours(),
+        }
+        for method, is_grey in ((OURS, False), (GREY, True)):
+            if method == OURS or case.part == IMAGES:
+                train = partial(
+                    methods.train_ours,
+                    member_count=self.member_count,
+                    seed=case.seed,
+                    is_grey=is_grey,
+                )
+                jobs.append(self._job(case, method, settings, train))
+        return jobs
+
+    def _straight_job(self, case: Case, settings: "Settings") -> Job:
+        count = min(tuning.MEMBERS, self.member_count) if case.is_tuning else self.member_count
+        named = asdict(settings) | {"members": count, "threads": _torch_threads()}
+        train = partial(
+            methods.train_straight_through, member_count=count, seed=case.seed, settings=settings
+        )
+        return self._job(case, STRAIGHT, named, train, tuning.worded(settings))
+
+    def _job(
+        self,
+        case: Case,
+        method: str,
+        settings: dict[str, Setting],
+        train: Callable[[Split], Result],
+        details: str = "",
+    ) -> Job:
+        part = f"{case.part} tuning" if case.is_tuning else case.part
+        size = f"{case.per_class} a class, " if case.per_class else ""
+        title = f"{part}, {size}seed {case.seed}, {method}{details and f' ({details})'}"
+        settings = settings | {"data": self._digest(case), "hidden": methods.HIDDEN}
+        key = Key.of(part, case.per_class, case.seed, method, settings)
+        return Job(key, title, lambda: train(self._split(case)))
+
+
+def cases_of(parts: list[str], counts: list[int], seeds: list[int]) -> list[Case]:
+    """Return what is asked for, in order."""
+    images = [Case(IMAGES, count, seed) for count in counts for seed in seeds]
+    digits = [Case(DIGITS, 0, seed) for seed in seeds]
+    return (images if IMAGES in parts else []) + (digits if DIGITS in parts else [])
+
+
+def _tuning_cases(case: Case) -> list[Case]:
+    if case.part == DIGITS:
+        return [Case(DIGITS, 0, case.seed, is_tuning=True)]
+    return [Case(IMAGES, case.per_class, seed, is_tuning=True) for seed in tuning.SEEDS]
+
+
+def _split(mnist: Mnist | None, case: Case) -> Split:
+    if case.part == DIGITS:
+        return digits_tuning_split(case.seed) if case.is_tuning else digits_split(case.seed)
+    assert mnist is not None, "images are asked for with a folder"
+    if case.is_tuning:
+        return mnist.tuning_split(case.per_class, case.seed)
+    return mnist.split(case.per_class, case.seed)
+
+
+def _numba_threads() -> int:
+    return int(numba.config.NUMBA_NUM_THREADS)
+
+
+def _torch_threads() -> int:
+    import torch
+
+    return int(torch.get_num_threads())
+
+
+def _scores(case: Case, key: Key, kind: str, store: Store) -> Iterator[Score]:
+    found = store.get(key)
+    if found is None:
+        return
+    if kind == SINGLE:
+        yield Score(case, key.method, kind, found.single, found.seconds, found.byte_count)
+    elif found.committee is not None:
+        yield Score(case, key.method, kind, found.committee, found.seconds, found.all_byte_count)
