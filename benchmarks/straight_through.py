@@ -47,21 +47,19 @@ def train_network(
 ) -> qn.BinaryNetwork:
     """Train inputs -> hidden -> one output a class, and return it as a network of ours."""
     generator = torch.Generator().manual_seed(seed)
-    inputs, wanted = torch.tensor(spins, dtype=torch.float32), torch.tensor(classes)
+    ones = np.ones((len(spins), 1), np.float32)  # biases are weights of a last input
+    inputs = torch.tensor(np.hstack([spins, ones], dtype=np.float32))
+    wanted = torch.nn.functional.one_hot(torch.tensor(classes), class_count).float()
     layers = [(spins.shape[1] + 1, hidden), (hidden + 1, class_count)]
-    latent = [
-        torch.nn.Parameter(2 * torch.rand(shape, generator=generator) - 1) for shape in layers
-    ]
+    latent = [2 * torch.rand(shape, generator=generator) - 1 for shape in layers]
     optimiser = torch.optim.Adam(latent, lr=settings.learning_rate, fused=True)
     for share, rows in _batches(len(spins), settings, generator):
         optimiser.param_groups[0]["lr"] = settings.learning_rate * _decay(share, settings)
-        optimiser.zero_grad()
-        outputs = settings.output_scale * _outputs(inputs[rows], latent)
-        torch.nn.functional.cross_entropy(outputs, wanted[rows]).backward()
+        found = slopes(inputs[rows], wanted[rows], latent, settings.output_scale)
+        latent[0].grad, latent[1].grad = found
         optimiser.step()
-        with torch.no_grad():
-            for weights in latent:
-                weights.clamp_(-1, 1)
+        for weights in latent:
+            weights.clamp_(-1, 1)
     topology = qn.Topology.dense(spins.shape[1], hidden, class_count)
     return qn.BinaryNetwork(topology, *_parameters(latent))
 
@@ -82,16 +80,23 @@ def best_learning_rate(
     return LEARNING_RATES[int(np.argmax(scores))]
 
 
-class _Sign(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    @staticmethod
-    def forward(context: Any, values: Any) -> Any:
-        context.save_for_backward(values)
-        return torch.where(values > 0, 1.0, -1.0)
+def slopes(inputs: Any, wanted: Any, latent: Any, output_scale: float) -> tuple[Any, Any]:
+    """Return the slope of the mean cross-entropy in each layer's weights.
 
-    @staticmethod
-    def backward(context: Any, slopes: Any) -> Any:
-        (values,) = context.saved_tensors
-        return slopes * (values.abs() <= 1)
+    By hand: torch's autograd finds the same in twice the time, because batches are small.
+    """
+    first, second = (_sign(weights) for weights in latent)
+    narrowing, scale = len(first) ** -0.5, output_scale * len(second) ** -0.5
+    sums = narrowing * (inputs @ first)
+    hidden = _sign(sums)
+    outputs = scale * torch.addmm(second[-1], hidden, second[:-1])
+    errors = (scale / len(inputs)) * (torch.softmax(outputs, dim=1) - wanted)
+    behind = narrowing * (errors @ second[:-1].T) * (sums.abs() <= 1)  # the straight-through slope
+    return inputs.T @ behind, torch.cat([hidden.T @ errors, errors.sum(dim=0, keepdim=True)])
+
+
+def _sign(values: Any) -> Any:
+    return torch.where(values > 0, 1.0, -1.0)
 
 
 def _batches(count: int, settings: Settings, generator: Any) -> Iterator[tuple[float, Any]]:
@@ -112,16 +117,8 @@ def _decay(share: float, settings: Settings) -> float:
     return settings.last_rate + (1 - settings.last_rate) * (1 + cos(pi * share)) / 2
 
 
-def _outputs(inputs: Any, latent: Any) -> Any:
-    """Return output sums over the root of their number of terms."""
-    signs = [_Sign.apply(weights) for weights in latent]
-    sums = inputs @ signs[0][:-1] + signs[0][-1]
-    hidden = _Sign.apply(sums / len(signs[0]) ** 0.5)
-    return (hidden @ signs[1][:-1] + signs[1][-1]) / len(signs[1]) ** 0.5
-
-
 def _parameters(latent: Any) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """Return weights in our order, for each target each source, and biases."""
-    spins = [np.where(layer.detach().numpy() > 0, 1, -1).astype(np.int8) for layer in latent]
+    spins = [np.where(layer.numpy() > 0, 1, -1).astype(np.int8) for layer in latent]
     weights = np.concatenate([layer[:-1].T.ravel() for layer in spins])
     return weights, np.concatenate([layer[-1] for layer in spins])
