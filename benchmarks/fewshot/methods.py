@@ -37,13 +37,15 @@ def ours(member_count: int, seed: int) -> qn.QuboClassifier:
 
 @cache
 def code_of_ours() -> str:
-    """Return a digest of the code that decides what our defaults are and do, without comments."""
+    """Return a digest of the code that decides what our defaults are and do."""
     package = Path(qn.__file__).parent
-    found = hashlib.sha256(qn.__version__.encode())
-    for name in CODE_OF_OURS:
-        for path in sorted((package / name).rglob("*.py")):
-            found.update(ast.dump(_without_docstrings(path.read_text("utf-8"))).encode())
-    return found.hexdigest()[:12]
+    return _digest([path for name in CODE_OF_OURS for path in (package / name).rglob("*.py")])
+
+
+@cache
+def code_of_straight_through() -> str:
+    """Return a digest of the code that trains by gradients."""
+    return _digest([Path(__file__).resolve().parent.parent / "straight_through.py"])
 
 
 def train_ours(split: Split, member_count: int, seed: int, *, is_grey: bool = False) -> Result:
@@ -114,6 +116,14 @@ def byte_counts(networks: Sequence[qn.BinaryNetwork]) -> tuple[int, int]:
     topology = networks[0].topology
     bits = topology.weight_count + topology.neuron_count
     return -(-bits // 8), -(-bits * len(networks) // 8)
+
+
+def _digest(paths: Sequence[Path]) -> str:
+    """Return the same for the same code, whatever its comments say."""
+    found = hashlib.sha256()
+    for path in sorted(paths):
+        found.update(ast.dump(_without_docstrings(path.read_text("utf-8"))).encode())
+    return found.hexdigest()[:12]
 
 
 def _without_docstrings(source: str) -> ast.Module:

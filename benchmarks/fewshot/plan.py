@@ -131,7 +131,11 @@ class Plan:
 
     def _straight_job(self, case: Case, settings: "Settings") -> Job:
         count = min(tuning.MEMBERS, self.member_count) if case.is_tuning else self.member_count
-        named = asdict(settings) | {"members": count, "threads": _torch_threads()}
+        named = asdict(settings) | {
+            "members": count,
+            "threads": _torch_threads(),
+            "code": methods.code_of_straight_through(),
+        }
         train = partial(
             methods.train_straight_through, member_count=count, seed=case.seed, settings=settings
         )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LEARNING_RATES = (0.01, 0.03, 0.1)
 BATCH_SIZES = (16, 64, None)
-OUTPUT_SCALES = (0.3, 1.0)
+OUTPUT_SCALES = (0.3, 1.0, 2.0)
 EPOCHS = 100
 SEEDS = (100, 101)  # of draws for tuning
 MEMBERS = 5  # networks a setting and draw

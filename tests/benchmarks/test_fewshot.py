@@ -202,6 +202,24 @@ class TestStraightThrough:
         votes = qn.Committee([first], "sums").votes(split.test_spins)
         assert (votes.argmax(axis=1) == split.test_classes).mean() > 0.9
 
+    def test_slopes_are_those_of_autograd(self) -> None:
+        import torch
+
+        from straight_through import slopes
+
+        generator = torch.Generator().manual_seed(0)
+        inputs = torch.cat([_signs(torch.randn(7, 9, generator=generator)), torch.ones(7, 1)], 1)
+        wanted = torch.eye(3)[torch.arange(7) % 3]
+        latent = [torch.randn(shape, generator=generator) for shape in ((10, 4), (5, 3))]
+        first, second = (_signs(layer).requires_grad_() for layer in latent)
+        sums = inputs @ first / 10**0.5
+        passing = sums.clamp(-1, 1)  # has the straight-through slope
+        hidden = passing + (_signs(sums) - passing).detach()
+        outputs = 0.5 * (hidden @ second[:-1] + second[-1]) / 5**0.5
+        torch.nn.functional.cross_entropy(outputs, wanted).backward()
+        for ours, theirs in zip(slopes(inputs, wanted, latent, 0.5), (first, second), strict=True):
+            torch.testing.assert_close(ours, theirs.grad)
+
     def test_settings_are_tuned_first_and_kept(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -227,6 +245,10 @@ class TestStraightThrough:
         slow, quick = (Settings(learning_rate=rate) for rate in (0.01, 0.1))
         found = {slow: [Result(0.7, 0.8, 1, 1, 1)], quick: [Result(0.6, 0.9, 1, 1, 1)]}
         assert best(found) == (slow, quick)
+
+
+def _signs(values: Any) -> Any:
+    return 2.0 * (values > 0) - 1
 
 
 @pytest.mark.slow
