@@ -83,7 +83,7 @@ def best_learning_rate(
 def slopes(inputs: Any, wanted: Any, latent: Any, output_scale: float) -> tuple[Any, Any]:
     """Return the slope of the mean cross-entropy in each layer's weights.
 
-    By hand: torch's autograd finds the same in twice the time, because batches are small.
+    By hand: torch's autograd finds the same, in up to twice the time where batches are small.
     """
     first, second = (_sign(weights) for weights in latent)
     narrowing, scale = len(first) ** -0.5, output_scale * len(second) ** -0.5

@@ -36,7 +36,8 @@ def main(words: Sequence[str] | None = None) -> None:
         for method in arguments.again:
             store.forget(method)
         try:
-            complete(store, plan.tuning_jobs(), "tuning of straight-through networks")
+            complete(store, plan.tuning_jobs(), "straight-through networks, settings")
+            complete(store, plan.final_tuning_jobs(store), "the best settings again, all members")
             complete(store, plan.jobs(store), "trainings")
         except KeyboardInterrupt:
             say("stopped; the same command, without --again, goes on from here")

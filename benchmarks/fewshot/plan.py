@@ -67,13 +67,28 @@ class Plan:
         )
 
     def tuning_jobs(self) -> list[Job]:
-        """The grid on examples that are not tested; none without torch."""
+        """The grid on examples that are not tested, few members each; none without torch."""
         cases = dict.fromkeys(other for case in self.cases for other in _tuning_cases(case))
         if not self.has_torch:
             return []
+        count = min(tuning.MEMBERS, self.member_count)
         return [
-            self._straight_job(case, settings) for case in cases for settings in self._grid(case)
+            self._straight_job(case, settings, count)
+            for case in cases
+            for settings in self._grid(case)
         ]
+
+    def final_tuning_jobs(self, store: Store) -> list[Job]:
+        """The best of the grid on the same examples, all members each."""
+        if not self.has_torch:
+            return []
+        pairs = dict.fromkeys(
+            (other, settings)
+            for case in self.cases
+            for settings in self._finalists(case, store)
+            for other in _tuning_cases(case)
+        )
+        return [self._straight_job(case, settings, self.member_count) for case, settings in pairs]
 
     def jobs(self, store: Store) -> list[Job]:
         """All others, with settings that the store knows to be best."""
@@ -81,13 +96,8 @@ class Plan:
 
     def chosen(self, case: Case, store: Store) -> "tuple[Settings, Settings]":
         """Return the tuned settings for single networks, and for committees."""
-        results: dict[Settings, list[Result]] = {}
-        for other in _tuning_cases(case):
-            for settings in self._grid(other):
-                found = store.get(self._straight_job(other, settings).key)
-                assert found is not None, "tuning comes first"
-                results.setdefault(settings, []).append(found)
-        return tuning.best(results)
+        last = self._finalists(case, store)
+        return tuning.best(self._tuned(case, last, self.member_count, store))
 
     def scores(self, store: Store) -> Iterator[Score]:
         """Yield all scores that are in the store."""
@@ -95,7 +105,7 @@ class Plan:
             by_kind = {kind: self._jobs_without_straight(case) for kind in KINDS}
             if self.has_torch:
                 for kind, settings in zip(KINDS, self.chosen(case, store), strict=True):
-                    by_kind[kind].append(self._straight_job(case, settings))
+                    by_kind[kind].append(self._straight_job(case, settings, self.member_count))
             for kind, jobs in by_kind.items():
                 for job in jobs:
                     yield from _scores(case, job.key, kind, store)
@@ -108,8 +118,26 @@ class Plan:
     def _jobs_of(self, case: Case, store: Store) -> list[Job]:
         jobs = self._jobs_without_straight(case)
         if self.has_torch:
-            jobs += [self._straight_job(case, one) for one in set(self.chosen(case, store))]
+            wanted = dict.fromkeys(self.chosen(case, store))  # often one for both
+            jobs += [self._straight_job(case, settings, self.member_count) for settings in wanted]
         return jobs
+
+    def _finalists(self, case: Case, store: Store) -> "list[Settings]":
+        count = min(tuning.MEMBERS, self.member_count)
+        everyone = self._grid(_tuning_cases(case)[0])
+        return tuning.finalists(self._tuned(case, everyone, count, store))
+
+    def _tuned(
+        self, case: Case, tried: "list[Settings]", member_count: int, store: Store
+    ) -> "dict[Settings, list[Result]]":
+        """Return what the store knows of these settings on a case's tuning examples."""
+        results: dict[Settings, list[Result]] = {settings: [] for settings in tried}
+        for other in _tuning_cases(case):
+            for settings in tried:
+                found = store.get(self._straight_job(other, settings, member_count).key)
+                assert found is not None, "tuning comes first"
+                results[settings].append(found)
+        return results
 
     def _jobs_without_straight(self, case: Case) -> list[Job]:
         jobs = [self._job(case, LOGISTIC, {}, methods.train_logistic)]
@@ -129,15 +157,17 @@ class Plan:
                 jobs.append(self._job(case, method, settings, train))
         return jobs
 
-    def _straight_job(self, case: Case, settings: "Settings") -> Job:
-        count = min(tuning.MEMBERS, self.member_count) if case.is_tuning else self.member_count
+    def _straight_job(self, case: Case, settings: "Settings", member_count: int) -> Job:
         named = asdict(settings) | {
-            "members": count,
+            "members": member_count,
             "threads": _torch_threads(),
             "code": methods.code_of_straight_through(),
         }
         train = partial(
-            methods.train_straight_through, member_count=count, seed=case.seed, settings=settings
+            methods.train_straight_through,
+            member_count=member_count,
+            seed=case.seed,
+            settings=settings,
         )
         return self._job(case, STRAIGHT, named, train, tuning.worded(settings))
 

@@ -2,7 +2,8 @@
 
 The grid is tried for each number of images a class, on draws of other seeds than those that are
 tested, and scored on other training images; for digits on a quarter of each split's training
-examples. Single networks and committees get the settings that are best for them.
+examples. The best few are tried again with as many members as are wanted, because small committees
+say little about large ones. Single networks and committees get the settings that are best for them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,36 +18,51 @@ if TYPE_CHECKING:
     from straight_through import Settings
 
 LEARNING_RATES = (0.01, 0.03, 0.1)
-BATCH_SIZES = (16, 64, None)
+BATCH_SIZES = (16, 64, 256, None)
+MOST_STEPS = 25  # in an epoch, to bound the time
 OUTPUT_SCALES = (0.3, 1.0, 2.0)
 EPOCHS = 100
 SEEDS = (100, 101)  # of draws for tuning
-MEMBERS = 5  # networks a setting and draw
+MEMBERS = 5  # networks a setting and draw, at first
+KINDS = ("single", "committee")  # as results name them
+FINALISTS = 2  # for single networks, and for committees
+
+Results = Mapping["Settings", Sequence[Result]]
 
 
 def grid(example_count: int) -> "list[Settings]":
-    """Return the settings to try; a batch that holds all examples is all examples."""
+    """Return the settings to try."""
     from straight_through import Settings
 
-    sizes = dict.fromkeys(
-        None if size is None or size >= example_count else size for size in BATCH_SIZES
-    )
+    sizes = [size for size in BATCH_SIZES if _is_sensible(size, example_count)]
     return [
         Settings(learning_rate=rate, batch_size=size, epoch_count=EPOCHS, output_scale=scale)
         for rate, size, scale in product(LEARNING_RATES, sizes, OUTPUT_SCALES)
     ]
 
 
-def best(results: "Mapping[Settings, Sequence[Result]]") -> "tuple[Settings, Settings]":
+def finalists(results: Results) -> "list[Settings]":
+    """Return the settings to try again: the best few of both kinds."""
+    return list(dict.fromkeys(one for kind in KINDS for one in _ranked(results, kind)[:FINALISTS]))
+
+
+def best(results: Results) -> "tuple[Settings, Settings]":
     """Return the best settings for single networks, and for committees; of equals the first."""
+    single, together = (_ranked(results, kind)[0] for kind in KINDS)
+    return single, together
 
-    def single(settings: "Settings") -> float:
-        return float(np.mean([result.single for result in results[settings]]))
 
-    def together(settings: "Settings") -> float:
-        return float(np.mean([result.committee or 0 for result in results[settings]]))
+def _ranked(results: Results, kind: str) -> "list[Settings]":
+    def mean(settings: "Settings") -> float:
+        return float(np.mean([getattr(result, kind) for result in results[settings]]))
 
-    return max(results, key=single), max(results, key=together)
+    return sorted(results, key=mean, reverse=True)
+
+
+def _is_sensible(batch_size: int | None, example_count: int) -> bool:
+    if batch_size is None:
+        return True
+    return batch_size < example_count <= MOST_STEPS * batch_size
 
 
 def worded(settings: "Settings") -> str:

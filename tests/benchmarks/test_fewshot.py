@@ -231,7 +231,8 @@ class TestStraightThrough:
         store = tmp_path / "results.sqlite"
         words = ["--mnist", str(folder), "--parts", "images", "--counts", "2", "--seeds", "0"]
         command.main([*words, "--members", "2", "--store", str(store)])
-        # two draws of two settings; then logistic regression, ours twice and one or two settings
+        # two draws of two settings (the finals are the same: two members); then logistic
+        # regression, ours twice and one or two settings
         assert row_count(store) in (8, 9)
         for name in ("train_logistic", "train_ours", "train_straight_through"):
             forbid(monkeypatch, name, AssertionError)
@@ -239,12 +240,19 @@ class TestStraightThrough:
 
     def test_singles_and_committees_get_what_is_best_for_them(self) -> None:
         from fewshot.store import Result
-        from fewshot.tuning import best
+        from fewshot.tuning import best, finalists
         from straight_through import Settings
 
         slow, quick = (Settings(learning_rate=rate) for rate in (0.01, 0.1))
         found = {slow: [Result(0.7, 0.8, 1, 1, 1)], quick: [Result(0.6, 0.9, 1, 1, 1)]}
         assert best(found) == (slow, quick)
+        assert finalists(found) == [slow, quick]
+
+    def test_the_grid_has_no_batch_of_all_examples_and_none_too_small(self) -> None:
+        from fewshot.tuning import grid
+
+        assert {settings.batch_size for settings in grid(64)} == {16, None}
+        assert {settings.batch_size for settings in grid(1297)} == {64, 256, None}
 
 
 def _signs(values: Any) -> Any:
