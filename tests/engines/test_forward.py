@@ -140,6 +140,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
         outputs="pairwise" if is_pairwise else "threshold",
         target_margin=draw(st.sampled_from([None, 1, 4])) if is_pairwise else None,
         margin_cap=draw(st.sampled_from([None, 1, 2, 5])),
+        softness=draw(st.sampled_from([None, None, 1, 2, 5])),
     )
     return problem, engine
 
@@ -168,7 +169,7 @@ def test_the_energy_kept_over_many_flips_is_that_of_a_forward_pass(
     assert (run.energies * run.unit).tolist() == before
     run.advance(np.geomspace(100, 0.1, 6)[:, None] * np.ones(run.groups.count))
     after = [slow_energy(*case, network_of(run, r)) for r in range(2)]
-    assert (run.energies * run.unit).tolist() == after
+    assert (run.known_energies() * run.unit).tolist() == after
 
 
 @settings(deadline=None, max_examples=60)
@@ -205,10 +206,83 @@ def test_changes_are_those_of_a_forward_pass_for_every_flip(
     np.testing.assert_array_equal(run.changes()[0], expected)
 
 
+def soft_energy(
+    problem: TrainingProblem, engine: ForwardAnnealing, network: BinaryNetwork, neuron: int
+) -> float:
+    """Return the energy expected if noise is added to one hidden neuron's pre-activation."""
+    assert problem.field is not None
+    assert engine.softness is not None
+    sums = network.pre_activations(problem.input_spins)[:, neuron]
+    chance = np.clip((sums + engine.softness) / (2 * engine.softness), 0, 1)
+    costs = [clamped_costs(problem, engine, network, neuron, spin) for spin in (-1, 1)]
+    cap = np.inf if engine.margin_cap is None else engine.margin_cap
+    own = problem.margin_strength * np.minimum(np.abs(sums), cap).sum()
+    pull = problem.field.weights @ network.weight_spins + problem.field.biases @ network.bias_spins
+    return float((chance * (costs[1] - costs[0]) + costs[0]).sum() - own - pull)
+
+
+def clamped_costs(
+    problem: TrainingProblem,
+    engine: ForwardAnnealing,
+    network: BinaryNetwork,
+    neuron: int,
+    spin: int,
+) -> NDArray[np.float64]:
+    """Return what outputs and other neurons' margins cost in each example if a neuron is fixed."""
+    topology, first = problem.topology, problem.topology.input_count
+    spins = np.zeros((problem.example_count, topology.node_count))
+    sums = np.zeros_like(spins)
+    spins[:, :first] = problem.input_spins
+    for node in np.concatenate(topology.levels()):
+        arcs = np.flatnonzero(topology.target_of == node)
+        weights = network.weight_spins[topology.weight_of[arcs]]
+        sums[:, node] = spins[:, topology.source_of[arcs]] @ weights
+        sums[:, node] += network.bias_spins[node - first]
+        spins[:, node] = spin if node == first + neuron else np.where(sums[:, node] > 0, 1, -1)
+    cap = np.inf if engine.margin_cap is None else engine.margin_cap
+    margins = np.minimum(np.abs(sums[:, first : topology.outputs.start]), cap)
+    margins[:, neuron] = 0
+    outputs, target = sums[:, topology.outputs.start :], engine.cost_for(problem).target_margin
+    terms = topology.fan_in[topology.outputs.start :] + 1
+    violations = [
+        missing_terms(outputs[[k]], problem.output_spins[[k]], terms)
+        if target is None
+        else missing_leads(outputs[[k]], problem.output_spins[[k]], target)
+        for k in range(problem.example_count)
+    ]
+    return np.array(violations) - problem.margin_strength * margins.sum(axis=1)
+
+
+@settings(deadline=None, max_examples=40)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
+@given(case=cases(), softness=st.integers(1, 6), seed=st.integers(0, 99))
+def test_a_soft_neuron_judges_its_weights_by_the_energy_expected_under_noise(
+    case: tuple[TrainingProblem, ForwardAnnealing], softness: int, seed: int, lanes: type
+) -> None:
+    problem, engine = case[0], replace(case[1], softness=softness)
+    run = run_in(lanes, problem, engine, seed)
+    topology, network = problem.topology, network_of(run, 0)
+    found = run.packed.changes(run.replicas, softness)[0] * run.unit / (2 * softness)
+    for neuron in range(topology.hidden_count):
+        before = soft_energy(problem, engine, network, neuron)
+        arcs = np.flatnonzero(topology.target_of == topology.input_count + neuron)
+        for weight in topology.weight_of[arcs]:
+            if (topology.weight_of == weight).sum() == 1:
+                other = flipped(network.weight_spins, weight)
+                other_network = replace_network(network, other, network.bias_spins)
+                after = soft_energy(problem, engine, other_network, neuron)
+                assert found[weight] == pytest.approx(after - before, abs=1e-6)
+        other_network = replace_network(
+            network, network.weight_spins, flipped(network.bias_spins, neuron)
+        )
+        after = soft_energy(problem, engine, other_network, neuron)
+        assert found[topology.weight_count + neuron] == pytest.approx(after - before, abs=1e-6)
+
+
 @settings(deadline=None, max_examples=20)
 @given(case=cases(), seed=st.integers(0, 99))
 def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], seed: int) -> None:
-    run = _Run(*case, seed)
+    run = _Run(case[0], replace(case[1], softness=None), seed)
     before = run.energies.copy()
     run.advance(np.zeros((3, run.groups.count)))
     assert (run.energies <= before).all()
@@ -359,8 +433,10 @@ def test_an_interrupt_within_a_slice_gives_the_energies_of_the_networks_it_retur
 ) -> None:
     advance = side_by_side.SideBySide._advance
 
-    def advance_and_stop(self: Any, one: Any, energy: int, course: Any, changes: Any) -> int:
-        advance(self, one, energy, course, changes)
+    def advance_and_stop(
+        self: Any, one: Any, energy: int, course: Any, prices: Any, changes: Any
+    ) -> int:
+        advance(self, one, energy, course, prices, changes)
         if not len(changes):  # not while temperatures are measured
             raise KeyboardInterrupt
         return 0

@@ -13,6 +13,10 @@ that hear of it, is brought up to date when the visit ends. A weight of several 
 its own: the change runs through its cone once to be judged and once more to be made.
 A bias is the weight of a last arc whose source is always +1.
 
+With `softness` S a visited hidden neuron is judged as if noise, uniform in -S..S, were added to its
+pre-activation: it is +1 with chance (pi + S) / 2S, cut off at 0 and 1. Energies of such visits are
+counted in 1 / 2S of the unit, and what a visit adds up is not what the network's energy changes by.
+
 Numba hands over every array of a tuple one by one, so what is called often takes few arrays.
 """
 
@@ -88,6 +92,7 @@ class Prices(NamedTuple):
     violation: int  # of one missing term; of half of one with pairwise outputs
     target_margin: int
     is_pairwise: bool
+    softness: int  # of hidden neurons; 0: their signs as they are
     span: int  # blocks whose gains a lane can add up without overflow
 
 
@@ -184,6 +189,9 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
         scratch.flips[:] = 0
     block_count, own_spins = replica.spins.shape[1], replica.spins[wiring.input_count + neuron]
     output = neuron - (len(wiring.order) - wiring.output_count)
+    if prices.softness and output < 0:
+        temperature *= 2 * prices.softness
+        turn_to_pushes(own_spins, scratch.flips)
     before = own_spins.copy()
     total = propose_all(
         wiring.own[first:last],
@@ -235,8 +243,13 @@ def propose_all(
     The sum over gains stands here in full: it is the loop in which the time is spent.
     """
     block_count, span, total = len(gains), prices.span, 0
+    is_soft = prices.softness > 0 and output < 0
     zero = load(gains, 0, spins) * 0
-    if output < 0:
+    if is_soft:
+        fall = move_soft(
+            prices, least, own_spins, own_spins[0], False, counts, own_spins, is_real, flips, gains
+        )
+    elif output < 0:
         fall = move_hidden(
             prices, least, own_spins, own_spins[0], False, counts, own_spins, is_real, flips, gains
         )
@@ -247,6 +260,8 @@ def propose_all(
     for number in range(len(own)):
         source, parameter = arcs[own[number], SOURCE], arcs[own[number], PARAMETER]
         weight, pull = parameters[parameter], pulls[parameter]
+        if is_soft:
+            pull *= 2 * prices.softness
         rise = widen(zero)  # gains of the examples in which the count goes up when the weight flips
         for first in range(0, block_count, span):
             part = zero
@@ -260,7 +275,20 @@ def propose_all(
         elif np.float32(change) <= thresholds[number]:
             total += change
             parameters[parameter] = ~weight
-            if output < 0:
+            if is_soft:
+                fall = move_soft(
+                    prices,
+                    least,
+                    spins[source],
+                    weight,
+                    True,
+                    counts,
+                    own_spins,
+                    is_real,
+                    flips,
+                    gains,
+                )
+            elif output < 0:
                 fall = move_hidden(
                     prices,
                     least,
@@ -347,6 +375,45 @@ def move_hidden(
 
 
 @njit(cache=True)
+def turn_to_pushes(own_spins, flips):
+    """Turn what a change of sign costs into what a +1 costs more than a -1."""
+    for b in range(len(flips)):
+        flip = load(flips, b, own_spins)
+        store(flips, b, choose(own_spins[b], flip * -1, flip))
+
+
+@njit(cache=True)
+def move_soft(
+    prices, least, sources, weight, is_flipped, counts, own_spins, is_real, pushes, gains
+):
+    """Move a soft neuron's counts if `weight` is flipped, then fill its `gains`, in 1 / 2S.
+
+    `pushes` say what a +1 costs more than a -1. Returns what steps down cost in all examples
+    together.
+    """
+    zero = load(gains, 0, own_spins) * 0
+    one = zero + 1
+    margin = prices.margin * 2 * prices.softness
+    total = widen(zero)
+    for b in range(len(gains)):
+        count, push = load(counts, b, own_spins), load(pushes, b, own_spins)
+        if is_flipped:
+            count = count + choose(sources[b] ^ weight, one, one * -1)
+            store(counts, b, count)
+            own_spins[b] = ~is_negative(count)
+        here = soft_sign(prices, least, count)
+        up = push * (soft_sign(prices, least, count + 1) - here)
+        down = push * (soft_sign(prices, least, count - 1) - here)
+        if margin:
+            here = margin_of(prices, least, count)
+            up = up + (here - margin_of(prices, least, count + 1)) * margin
+            down = down + (here - margin_of(prices, least, count - 1)) * margin
+        store(gains, b, choose(is_real[b], up - down, zero))
+        total = total + widen(choose(is_real[b], down, zero))
+    return sum_of(total)
+
+
+@njit(cache=True)
 def move_output(sources, weight, counts, own_spins, flips):
     """Move an output's counts when `weight` flips; its activations follow."""
     for b in range(len(flips)):
@@ -413,6 +480,13 @@ def crossings(count, flip, spins, zero):
     up = choose(~is_negative(count + 1) & ~spins, flip, zero)
     down = choose(spins & is_negative(count - 1), flip, zero)
     return up, down
+
+
+@njit(inline="always")
+def soft_sign(prices, least, count):
+    """Return the chance of +1 in 1 / 2S: pi + S, but no less than 0 and no more than 2S."""
+    sums = count + count + (least + prices.softness)
+    return larger(larger(sums, 0) * -1, -2 * prices.softness) * -1
 
 
 @njit(inline="always")

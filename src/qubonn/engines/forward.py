@@ -53,6 +53,12 @@ class ForwardAnnealing:
     with the largest pre-activation is chosen: each wrong class costs half of what the right class's
     lead lacks of `target_margin` (default: about 3 times the root of an output's number of arcs).
 
+    With `softness` S the flips of a hidden neuron's own weights are judged by the energy that is
+    expected if noise, uniform in -S..S, is added to its pre-activation: a weight then feels all
+    examples that are near the threshold, not only those that it carries across. Networks found so
+    are right more often on examples that they have not seen. Energies that are returned, reported
+    or looked at for a target are those of the network itself.
+
     A sweep proposes every weight and bias once. Each layer has temperatures of its own, measured on
     the problem, and shared weights have theirs; `hottest` and `coldest` scale them. With `noise`
     each sweep sees the examples through other errors, with `batches` other examples: for large data
@@ -71,6 +77,7 @@ class ForwardAnnealing:
     outputs: Literal["threshold", "pairwise"] = "threshold"
     target_margin: int | None = None
     margin_cap: int | None = None
+    softness: int | None = None
     noise: Noise | None = None
     batches: Growing | None = None
     hottest: float = 1.0
@@ -80,7 +87,7 @@ class ForwardAnnealing:
     def __post_init__(self) -> None:
         require_count("replica_count", self.replica_count)
         require_count("sweep_count", self.sweep_count)
-        for name in ("target_margin", "margin_cap", "thread_count"):
+        for name in ("target_margin", "margin_cap", "softness", "thread_count"):
             if getattr(self, name) is not None:
                 require_count(name, getattr(self, name))
         require_factors(hottest=self.hottest, coldest=self.coldest)
@@ -117,10 +124,10 @@ class ForwardAnnealing:
     def cost_for(self, problem: TrainingProblem) -> Cost:
         """Return what outputs and margins cost in a problem of this size."""
         if self.outputs == "threshold":
-            return Cost(None, self.margin_cap)
+            return Cost(None, self.margin_cap, self.softness or 0)
         outputs = problem.topology.fan_in[problem.topology.outputs.start :]
         usual = max(2, 2 * round(1.5 * float(outputs.mean()) ** 0.5))
-        return Cost(self.target_margin or usual, self.margin_cap)
+        return Cost(self.target_margin or usual, self.margin_cap, self.softness or 0)
 
 
 class _Run:
@@ -144,7 +151,12 @@ class _Run:
         words = [stream.generate_state(LANES, np.uint64) for stream in streams]
         parameters = _parameters(problem, starts, initial_networks)
         self.replicas = self.packed.replicas(*parameters, np.stack(words))
-        self.energies = self.packed.energies(self.replicas)
+        self.energies, self.are_energies_known = self.packed.energies(self.replicas), True
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether flips are judged by other energies than the networks'."""
+        return bool(self.packed.prices.softness)
 
     def anneal(self, watch: Watch) -> Stop:
         """Cool in slices of some visits and look at the watch in between; quench at the end."""
@@ -156,7 +168,10 @@ class _Run:
             steps = TARGET_SLICE * self.packed.visit_count
 
             def advance(start: int, end: int) -> None:
-                aim = target if self.is_all_seen else NO_TARGET
+                can_aim = self.is_all_seen and not self.is_soft and target != NO_TARGET
+                if can_aim:
+                    self.known_energies()
+                aim = target if can_aim else NO_TARGET
                 self.take(course._replace(first=start, last=end, target=aim))
 
             for span in self.spans(course.last):
@@ -164,7 +179,7 @@ class _Run:
                     span,
                     course.last,
                     advance,
-                    self.best_energy,
+                    self.best_energy if watch.needs_energies else lambda: float("nan"),
                     target_slice=steps,
                     is_estimate=not self.is_all_seen,
                 )
@@ -172,7 +187,7 @@ class _Run:
                     return verdict
             return Stop.FINISHED
         except KeyboardInterrupt:
-            self.energies = self.packed.energies(self.replicas)  # some went on before it was heard
+            self.are_energies_known = False  # some replicas went on before it was heard
             return Stop.INTERRUPTED
         finally:
             self.show_all()
@@ -196,20 +211,20 @@ class _Run:
 
     def show(self, rows: IntVector | None) -> None:
         """Let all replicas see some examples, or all, through the errors of a sweep."""
+        self.is_all_seen = False
         noise, spins = self.settings.noise, None
         if noise is not None:
             clean = self.problem.input_spins
             spins = noise.disturb(clean if rows is None else clean[rows], self.generator)
         self.replicas = self.packed.show(self.replicas, rows, spins)
-        self.energies = self.packed.energies(self.replicas)
+        self.are_energies_known = False
         self.seen_count = self.problem.example_count if rows is None else len(rows)
-        self.is_all_seen = False
 
     def show_all(self) -> None:
         """Let all replicas see all examples as they are; energies follow."""
         if not self.is_all_seen:
             self.replicas = self.packed.show(self.replicas)
-            self.energies = self.packed.energies(self.replicas)
+            self.are_energies_known = False
             self.seen_count, self.is_all_seen = self.problem.example_count, True
 
     def temperatures(self) -> NDArray[np.float64]:
@@ -221,11 +236,18 @@ class _Run:
     def best_energy(self) -> float:
         """The lowest energy of any replica now; of a batch, what all examples might have."""
         share = self.seen_count / self.problem.example_count
-        return float(self.energies.min() * self.unit / share)
+        return float(self.known_energies().min() * self.unit / share)
+
+    def known_energies(self) -> NDArray[np.int64]:
+        """Return the energies of all replicas in units, computed anew if they were not kept."""
+        if not self.are_energies_known:
+            self.energies[:] = self.packed.energies(self.replicas)
+            self.are_energies_known = True
+        return self.energies
 
     def found(self, stop: Stop, watch: Watch) -> Found:
         """Unpack all replicas, lowest energy first."""
-        order = np.argsort(self.energies, kind="stable")
+        order = np.argsort(self.known_energies(), kind="stable")
         weights, biases = (part[order] for part in self.packed.parameters(self.replicas))
         problem, topology = self.problem, self.problem.topology
         spins = np.empty((len(order), problem.example_count, topology.node_count), dtype=np.int8)
@@ -250,6 +272,7 @@ class _Run:
     def take(self, course: Any) -> None:
         """Make the visits of a course."""
         self.packed.anneal(self.replicas, self.energies, course)
+        self.are_energies_known &= not self.is_soft
         self.visit += course.last - course.first
 
 

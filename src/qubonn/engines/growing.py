@@ -24,7 +24,7 @@ class Growing:
     >>> Growing(first=10).sizes(4, 80).tolist()
     [10, 20, 40, 80]
     >>> [rows.tolist() for rows in Growing(first=2, last=3).rows(3, 5, np.random.default_rng(0))]
-    [[2, 1], [0, 4], [2, 4, 3]]
+    [[2, 4], [3, 0], [4, 1, 2]]
     """
 
     first: int
@@ -37,7 +37,9 @@ class Growing:
 
     def sizes(self, sweep_count: int, example_count: int) -> IntVector:
         """Return how many examples each sweep sees."""
-        first, last = (min(size, example_count) for size in (self.first, self.last or example_count))
+        first, last = (
+            min(size, example_count) for size in (self.first, self.last or example_count)
+        )
         sizes: IntVector = np.rint(np.geomspace(first, last, sweep_count)).astype(np.int64)
         return sizes
 

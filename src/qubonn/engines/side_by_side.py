@@ -33,6 +33,7 @@ class Cost:
 
     target_margin: int | None
     margin_cap: int | None
+    softness: int = 0
 
 
 class SideBySide:
@@ -109,23 +110,28 @@ class SideBySide:
         energies = self._for_each(replicas, lambda r, one: self.kernels.energy_of(*shared, one))
         return np.array(energies, dtype=np.int64)
 
-    def changes(self, replicas: Any) -> NDArray[np.int64]:
-        """Return what the flip of every parameter costs: replicas x (weights, then biases)."""
+    def changes(self, replicas: Any, softness: int = 0) -> NDArray[np.int64]:
+        """Return what flips cost: replicas x (weights, then biases).
+
+        Where neurons are soft, own parameters of hidden neurons are in 1 / 2S of the unit.
+        """
         changes = np.zeros(replicas.parameters.shape, dtype=np.int64)
         temperatures = np.zeros((1, groups_of(self.topology).count))
-        course = self.course(temperatures)
-        self._for_each(replicas, lambda r, one: self._advance(one, 0, course, changes[r]))
+        course, prices = self.course(temperatures), self.prices._replace(softness=softness)
+        self._for_each(replicas, lambda r, one: self._advance(one, 0, course, prices, changes[r]))
         return changes
 
     def anneal(self, replicas: Any, energies: NDArray[np.int64], course: Any) -> None:
-        """Let all replicas take their course; energies follow."""
-        nothing = np.zeros(0, dtype=np.int64)
+        """Let all replicas take their course; energies follow, unless neurons are soft."""
+        nothing, prices = np.zeros(0, dtype=np.int64), self.prices
         energies[:] = self._for_each(
-            replicas, lambda r, one: self._advance(one, energies[r], course, nothing)
+            replicas, lambda r, one: self._advance(one, energies[r], course, prices, nothing)
         )
 
-    def _advance(self, one: Any, energy: int, course: Any, changes: NDArray[np.int64]) -> int:
-        shared = self.wiring, *self.cones, self.examples, self.prices
+    def _advance(
+        self, one: Any, energy: int, course: Any, prices: Any, changes: NDArray[np.int64]
+    ) -> int:
+        shared = self.wiring, *self.cones, self.examples, prices
         return int(self.kernels.anneal_replica(*shared, one, energy, course, changes))
 
     def course(self, temperatures: NDArray[np.float64], target: int = NO_TARGET) -> Any:
@@ -183,6 +189,7 @@ class SideBySide:
             violation=round((1 if target is None else 0.5) / self.lane_unit),
             target_margin=target or 0,
             is_pairwise=target is not None,
+            softness=self.cost.softness,
             span=self.span,
         )
 
@@ -287,6 +294,8 @@ def _most_change(problem: TrainingProblem, cost: Cost) -> float:
         violation, own = outputs * at_most_each + at_most_all, outputs
     hears_hidden = np.bincount(topology.target_of[topology.source_of >= topology.input_count])
     margins = 2 * gamma * hears_hidden[: topology.outputs.start].sum()
+    if cost.softness:  # in 1 / 2S; from a step down to a step up the chance of +1 moves by 4
+        return float(4 * (violation + 2 * own + margins) + 8 * cost.softness * gamma)
     return float(violation + 2 * own + margins + 4 * gamma)
 
 
