@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from qubonn.cli.options import EXISTING, file_to_write, screen_options
+from qubonn.cli.options import EXISTING, model_option, screen_options
 from qubonn.cli.screen import Screen
 
 __all__ = ["command"]
@@ -35,15 +35,7 @@ QUBO or by their label; other columns are not looked at, energies are computed a
     is_flag=True,
     help="End with 3 unless a network satisfies every constraint.",
 )
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("model.qubonn"),
-    show_default=True,
-    callback=file_to_write(".qubonn"),
-    help="File for the model.",
-)
+@model_option
 @screen_options
 def command(
     problem: Path,

@@ -15,10 +15,12 @@ import click
 from qubonn.cli.screen import Screen
 
 __all__ = [
+    "DATA",
     "EXISTING",
     "Networks",
     "Reading",
     "file_to_write",
+    "model_option",
     "network_options",
     "reading_options",
     "screen_options",
@@ -166,6 +168,17 @@ def file_to_write(*suffixes: str) -> Callable[[Any, Any, Path | None], Path | No
         return path
 
     return check
+
+
+model_option = click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("model.qubonn"),
+    show_default=True,
+    callback=file_to_write(".qubonn"),
+    help="File for the model.",
+)
 
 
 def _gathered(record: Any, name: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from qubonn.cli.options import (
     EXISTING,
     Networks,
     Reading,
-    file_to_write,
+    model_option,
     network_options,
     reading_options,
     screen_options,
@@ -81,15 +81,7 @@ Ctrl-C keeps the networks that are trained, or the one in training as far as it 
     metavar="ACCURACY",
     help="End with 3 if accuracy is less, on the test if there is one.",
 )
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("model.qubonn"),
-    show_default=True,
-    callback=file_to_write(".qubonn"),
-    help="File for the model.",
-)
+@model_option
 @screen_options
 def command(
     data: Path,
