@@ -3,7 +3,6 @@
 Repeats, seed -> rows of median, least and most; compilation is done before.
 """
 
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import numpy as np
 
 import qubonn as qn
 from qubonn.cli.screen import Screen
+from qubonn.experiments.workers import core_count
 from qubonn.inference import PackedInputs
 
 __all__ = ["measure_machine"]
@@ -51,12 +51,11 @@ def measure_machine(repeats: int, seed: int, screen: Screen) -> tuple[list[Row],
 
 def machine() -> dict[str, str]:
     """Say where this was measured."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     packages = ("numpy", "numba", "dwave-samplers")
     versions = ", ".join(f"{name} {_version(name)}" for name in packages)
     return {
         "processor": _processor(),
-        "cores": str(cores),
+        "cores": str(core_count()),
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "versions": f"qubonn {qn.__version__}, {versions}",
     }

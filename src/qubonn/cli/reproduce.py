@@ -1,6 +1,5 @@
 """``qubonn reproduce``: the paper's studies -> a store, and their tables beside the paper's."""
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from qubonn.experiments.runner import complete, runs_of
 from qubonn.experiments.spec import EngineName, Study, Tune
 from qubonn.experiments.store import Store
 from qubonn.experiments.studies import paper_runs, study_of
-from qubonn.experiments.workers import InThisProcess, LocalProcesses, Workers
+from qubonn.experiments.workers import InThisProcess, LocalProcesses, Workers, core_count
 
 __all__ = ["command"]
 
@@ -124,15 +123,8 @@ def _workers(jobs: int | None, cluster: str | None) -> Workers:
         from qubonn.experiments.cluster import Cluster
 
         return Cluster(cluster)
-    count = jobs or _core_count()
+    count = jobs or core_count()
     return InThisProcess() if count == 1 else LocalProcesses(count)
-
-
-def _core_count() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _run(

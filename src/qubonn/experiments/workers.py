@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from qubonn.checks import require_count
 
-__all__ = ["InThisProcess", "LocalProcesses", "Workers", "WorkersLost"]
+__all__ = ["InThisProcess", "LocalProcesses", "Workers", "WorkersLost", "core_count"]
 
 ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -100,6 +100,13 @@ class LocalProcesses:
             process.kill()
         for process in processes:
             process.join()
+
+
+def core_count() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _pool(count: int) -> ProcessPoolExecutor:
