@@ -24,6 +24,7 @@ from qubonn.estimator.file_parts import (
 )
 from qubonn.estimator.labelling import is_one_hot
 from qubonn.estimator.members import Member
+from qubonn.network.files import require_format
 from qubonn.quadratic import Stop
 from qubonn.quadratic.strict_json import parse_json
 from qubonn.storage import read_arrays, write_arrays
@@ -121,14 +122,7 @@ def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     if missing:
         raise FileFormatError(f"it must have a part named {missing[0]!r}")
     description = parse_json("its description", arrays["classifier"].tobytes())
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise FileFormatError(f"its description must say that its format is {FORMAT!r}")
-    if description.get("version") != VERSION:
-        raise FileFormatError(
-            f"its version must be {VERSION}; got {description.get('version')!r:.20}: "
-            "a newer qubonn may have written it"
-        )
-    return description
+    return require_format(description, FORMAT, VERSION)
 
 
 def _book(

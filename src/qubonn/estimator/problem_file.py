@@ -17,6 +17,7 @@ from qubonn.estimator.file_parts import encoder_arrays, encoder_of, text_array
 from qubonn.estimator.frame import Frame
 from qubonn.estimator.posing import PosedProblem
 from qubonn.formulation import TrainingProblem
+from qubonn.network.files import require_format
 from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_limited, write_whole
 from qubonn.topology import Topology
@@ -76,14 +77,8 @@ def load_problem(path: str | os.PathLike[str]) -> PosedProblem:
         raise FileFormatError(f"{name} does not describe a problem: {why}") from error
 
 
-def _posed(document: Any) -> PosedProblem:
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FileFormatError(f'it must be an object with "format": "{FORMAT}"')
-    if document.get("version") != VERSION:
-        raise FileFormatError(
-            f"its version must be {VERSION}; got {shown(document.get('version'))}: "
-            "a newer qubonn may have written it"
-        )
+def _posed(described: object) -> PosedProblem:
+    document = require_format(described, FORMAT, VERSION)
     inputs, outputs = _spins(document, "inputs"), _spins(document, "outputs")
     topology = _topology(document, inputs.shape[1], outputs.shape[1])
     columns = document["columns"]

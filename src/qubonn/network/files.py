@@ -16,7 +16,7 @@ from qubonn.network.parameters import BinaryNetwork
 from qubonn.storage import read_arrays, write_arrays
 from qubonn.topology import Topology
 
-__all__ = ["load_network", "network_arrays", "network_of", "save_network"]
+__all__ = ["load_network", "network_arrays", "network_of", "require_format", "save_network"]
 
 FORMAT, VERSION = "qubonn-network", 1
 MOST_NODES = 1 << 26
@@ -76,6 +76,18 @@ def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:
     )
 
 
+def require_format(description: object, kind: str, version: int) -> dict[str, Any]:
+    """Return a decoded description, if it says that it is of this format and version."""
+    if not isinstance(description, dict) or description.get("format") != kind:
+        raise FileFormatError(f"its description must say that its format is {kind!r}")
+    if description.get("version") != version:
+        raise FileFormatError(
+            f"its version must be {version}; got {description.get('version')!r:.20}: "
+            "a newer qubonn may have written it"
+        )
+    return description
+
+
 def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     missing = [name for name in ("description", *_ARRAYS) if name not in arrays]
     if missing:
@@ -87,14 +99,7 @@ def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         description = json.loads(arrays["description"].tobytes())
     except (ValueError, RecursionError):
         raise FileFormatError("its description must be JSON") from None
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise FileFormatError(f"its description must say that its format is {FORMAT!r}")
-    if description.get("version") != VERSION:
-        raise FileFormatError(
-            f"its version must be {VERSION}; got {description.get('version')!r:.20}: "
-            "a newer qubonn may have written it"
-        )
-    return description
+    return require_format(description, FORMAT, VERSION)
 
 
 def _topology(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Topology:
