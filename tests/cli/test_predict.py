@@ -64,6 +64,19 @@ def test_with_labels_it_says_how_often_it_is_right(
     assert said["answers"]["prediction"] == answers(model, flowers)
 
 
+def test_labels_that_are_all_numbers_are_compared_as_text_where_classes_are(
+    flowers: Path, call: Call
+) -> None:
+    text = flowers.read_text()
+    Path("mixed.csv").write_text(text.replace("small", "1").replace("middle", "2"))
+    call("train", "mixed.csv", "-t", "kind", "--hidden", 6, "--committee", 3, "-o", "m.qubonn")
+    lines = Path("mixed.csv").read_text().splitlines()
+    Path("some.csv").write_text("\n".join(line for line in lines if "large" not in line) + "\n")
+    assert "Right: 40 of 40" in call("predict", "m.qubonn", "some.csv", "-t", "kind").stderr
+    said = call("train", "mixed.csv", "-t", "kind", "--committee", 1, "--test", "some.csv").stdout
+    assert "(40 of 40)" in said
+
+
 def test_examples_come_through_a_pipe(model: Path, flowers: Path, call: Call) -> None:
     piped = call("predict", model, "-", input=flowers.read_bytes())
     assert piped.stdout == call("predict", model, flowers).stdout
@@ -103,6 +116,8 @@ def test_labels_with_quotes_and_line_ends_stay_one_cell(flowers: Path, call: Cal
         (["flowers.qubonn", "gap.csv"], "line 2, column 'width'"),
         (["flowers.qubonn", "flowers.csv", "-o", "flowers.qubonn"], "must end in .csv"),
         (["cut.qubonn", "flowers.csv"], "cut.qubonn"),
+        (["flowers.qubonn", "numbered.csv", "-t", "kind"], "labels such as 'large'"),
+        (["flowers.qubonn", "foreign.csv", "-t", "kind"], "got 'fox', and no other"),
     ],
 )
 def test_wrong_input_ends_with_2_and_one_sentence(
@@ -112,6 +127,8 @@ def test_wrong_input_ends_with_2_and_one_sentence(
     Path("empty.csv").write_text("length,width,height\n")
     Path("wide.csv").write_text("1,2,3,4\n")
     Path("gap.csv").write_text("length,width,height\n1,,3\n")
+    Path("numbered.csv").write_text("length,width,height,kind\n1,2,3,1\n")
+    Path("foreign.csv").write_text("length,width,height,kind\n1,2,3,fox\n")
     Path("cut.qubonn").write_bytes(model.read_bytes()[:-100])
     result = call("predict", *arguments, code=2)
     assert result.stdout == ""

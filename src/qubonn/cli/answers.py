@@ -13,7 +13,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.cli.examples import options_of
+from qubonn.cli.examples import labels_among, options_of
 from qubonn.cli.models import Model
 from qubonn.cli.options import Reading
 from qubonn.cli.screen import Screen
@@ -58,13 +58,16 @@ def answers_of(model: Model, table: Table, *, with_probabilities: bool) -> Answe
         outputs = model.trained.predict_outputs(rows)
         heads = tuple(f"output {number + 1}" for number in range(outputs.shape[1]))
         return Answers(heads, tuple(outputs.T), None)
+    labels = None
+    if table.labels is not None:
+        labels = labels_among(model.trained.classes_, table, model.path)
     predicted = model.trained.predict(rows)
     heads, columns = ("prediction",), (predicted,)
     if with_probabilities:
         shares = model.trained.predict_proba(rows)
         heads += tuple(f"probability of {name}" for name in model.trained.classes_)
         columns += tuple(shares.T)
-    right = None if table.labels is None else int((predicted == table.labels).sum())
+    right = None if labels is None else int((predicted == labels).sum())
     return Answers(heads, columns, right)
 
 

@@ -3,6 +3,7 @@
 Path, Reading -> Tables.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,14 @@ from qubonn.datasets import Table, read_table
 from qubonn.datasets.reading import kind_of
 from qubonn.errors import AlphabetError, ShapeError
 
-__all__ = ["held_out_table", "learning_table", "options_of", "some_per_class", "split"]
+__all__ = [
+    "held_out_table",
+    "labels_among",
+    "learning_table",
+    "options_of",
+    "some_per_class",
+    "split",
+]
 
 MOST_CLASSES = 20  # of few examples; more of them are rather numbers to be predicted
 
@@ -47,13 +55,25 @@ def held_out_table(path: Path, reading: Reading, learned: Table, labels: Path | 
             f"{table.source} must have {learned.column_count} numbers for each example, as "
             f"{learned.source} has; got {table.column_count}"
         )
-    kinds = [one.known_labels.dtype.kind for one in (table, learned)]
-    if kinds[0] != kinds[1]:
+    classes = np.unique(learned.known_labels)
+    return replace(table, labels=labels_among(classes, table, learned.source))
+
+
+def labels_among(classes: NDArray[Any], table: Table, owner: object) -> NDArray[Any]:
+    """Return the labels as the classes are written; refuse those of which none is a class.
+
+    Classes may be text while the labels of one file happen to be whole numbers all.
+    """
+    labels = table.known_labels
+    if classes.dtype.kind not in "biuf":
+        labels = labels.astype(str)
+    known = set(classes.tolist())
+    if not any(label in known for label in np.unique(labels).tolist()):
         raise AlphabetError(
-            f"{table.source} must have labels such as {learned.known_labels[0]!r:.60}, as "
-            f"{learned.source} has; got {table.known_labels[0]!r:.60}"
+            f"{table.source} must have labels such as {classes.tolist()[0]!r:.60}, as {owner} has; "
+            f"got {labels.tolist()[0]!r:.60}, and no other that is known"
         )
-    return table
+    return labels
 
 
 def options_of(reading: Reading) -> dict[str, Any]:
