@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -169,6 +170,40 @@ def test_the_main_program_reads_examples_and_prints_answers(tmp_path: Path) -> N
         " ".join(["".join("1" if spin > 0 else "0" for spin in outputs), *map(str, votes), str(n)])
         for outputs, votes, n in zip(wanted.outputs, wanted.votes, wanted.classes, strict=True)
     ]
+
+
+def main_program(model: object, folder: Path, **options: Any) -> Path:
+    """Return a compiled program that reads examples."""
+    qn.to_c(model, folder / "model.h", with_main=True, **options)
+    compile_source(
+        folder / "model.h", folder / "program", ("gcc", *STRICT, "-DMODEL_MAIN", "-x", "c")
+    )
+    return folder / "program"
+
+
+def test_the_main_program_reads_spins_as_csv_files_have_them(tmp_path: Path) -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(40, 7, 3), seed=4)
+    inputs = Case.random(network, rows=5).inputs
+    program = main_program(network, tmp_path)
+    bits = ["".join("1" if spin > 0 else "0" for spin in row) for row in inputs]
+    spins = [",".join(str(int(spin)) for spin in row) for row in inputs]
+    printed = output_of(program, given="\n".join(spins))
+    assert printed == output_of(program, given="\n".join(bits))
+    assert len(set(printed.splitlines())) > 1
+
+
+@pytest.mark.parametrize("broken", ["1", "1 2 x", "1 300 2"])
+def test_the_main_program_says_which_example_is_broken(tmp_path: Path, broken: str) -> None:
+    inputs, labels = [[1, 2, 3], [9, 8, 7]], ["low", "high"]
+    classifier = qn.QuboClassifier(hidden=(), committee_size=1).fit(inputs, labels)
+    program = main_program(classifier, tmp_path, inputs="uint8")
+    assert output_of(program, given="9,8,7\n") == output_of(program, given="9 8 7\n") != ""
+    done = subprocess.run(
+        [program], input=f"1 2 3\n{broken}\n", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert len(done.stdout.splitlines()) == 1
+    assert "example 2 must have all its inputs" in done.stderr
 
 
 def test_the_whole_road_from_four_examples_to_c(tmp_path: Path) -> None:

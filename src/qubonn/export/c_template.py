@@ -310,7 +310,9 @@ int main(void)
 {
     uint32_t inputs[${NAME}_INPUT_WORDS], outputs[${NAME}_OUTPUT_WORDS], output;
     int32_t votes[${NAME}_OUTPUT_COUNT];
-    while (${name}_read(inputs)) {
+    unsigned long count = 1;
+    int found;
+    while ((found = ${name}_read(inputs)) > 0) {
         ${name}_votes(inputs, votes);
         ${name}_outputs_of(votes, outputs);
         for (output = 0; output < ${NAME}_OUTPUT_COUNT; output++)
@@ -318,40 +320,49 @@ int main(void)
         for (output = 0; output < ${NAME}_OUTPUT_COUNT; output++)
             printf(" %ld", (long)votes[output]);
         printf(" %ld\\n", (long)${name}_class_of(votes));
+        count++;
     }
-    return 0;
+    if (found < 0)
+        fprintf(stderr, "example %lu must have all its inputs, each a number that fits\\n", count);
+    return found < 0;
 }
 #endif
 """
 
 READ_BITS = """\
-/* Read one example: 0 for -1 and 1 for +1, anything else is skipped. */
+/* Read one example: 0 or -1 for -1 and 1 for +1; anything else is skipped. 0 at the end, -1 within
+ * an example. */
 static int ${name}_read(uint32_t *inputs)
 {
     int8_t spins[${NAME}_INPUT_COUNT];
     uint32_t input = 0;
+    int before = 0;
     while (input < ${NAME}_INPUT_COUNT) {
         int character = getchar();
         if (character == EOF)
-            return 0;
+            return input ? -1 : 0;
         if (character == '0' || character == '1')
-            spins[input++] = character == '1' ? 1 : -1;
+            spins[input++] = character == '1' && before != '-' ? 1 : -1;
+        before = character;
     }
     ${name}_pack(spins, inputs);
     return 1;
 }"""
 
 READ_FEATURES = """\
-/* Read one example: a whole number for each feature. */
+/* Read one example: a whole number for each feature. 0 at the end, -1 at anything else. */
 static int ${name}_read(uint32_t *inputs)
 {
     $feature_type features[${NAME}_FEATURE_COUNT];
     uint32_t feature;
     for (feature = 0; feature < ${NAME}_FEATURE_COUNT; feature++) {
         long number;
-        if (scanf("%ld", &number) != 1)
-            return 0;
+        int count = scanf("%ld%*[,;]", &number);
+        if (count != 1)
+            return count == EOF && feature == 0 ? 0 : -1;
         features[feature] = ($feature_type)number;
+        if (features[feature] != number)
+            return -1;
     }
     ${name}_binarise(features, inputs);
     return 1;
