@@ -140,7 +140,7 @@ def test_gzipped_files_are_read_as_they_are(tmp_path: Path) -> None:
         ('a,b\n1,2\n"1,2\n', {}, ["line 3", "cannot be read"]),
         ("a,a\n1,2\n", {}, ["names of columns must differ", "1 and 2"]),
         (",b\n1,2\n", {}, ["column 1 must have a name"]),
-        ("1,2\n3,4\n", {}, ["names of its columns", "numbers only"]),
+        ("1,2\n3,4\n", {}, ["names of its columns", "numbers only", "--no-header"]),
         ("", {}, ["empty"]),
         ("a,b\n", {}, ["a row for each example", "none"]),
         ("a,b\n1,\n,1\n", {"skip_missing": True}, ["every row has missing values"]),

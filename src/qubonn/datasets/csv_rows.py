@@ -92,7 +92,7 @@ def _rows(source: str, stream: BinaryIO, has_header: bool | None, separator: str
     if has_header is None and all(is_number(cell) for cell in head):
         raise FileFormatError(
             f"{source} must begin with the names of its columns; its first line has numbers only: "
-            "say that it has no header, or that these are names"
+            "say that it has no header (--no-header), or that these are names (--header)"
         )
     return CsvRows(source, _distinct_names(source, head), len(head), lines)
 
