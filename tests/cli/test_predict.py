@@ -109,7 +109,7 @@ def test_labels_with_quotes_and_line_ends_stay_one_cell(flowers: Path, call: Cal
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["flowers.csv", "flowers.csv"], "flowers.csv"),
+        (["flowers.csv", "flowers.csv"], "flowers.csv must be a model that qubonn wrote"),
         (["flowers.qubonn", "other.csv"], "must have a column 'length'"),
         (["flowers.qubonn", "empty.csv"], "a row for each example"),
         (["flowers.qubonn", "wide.csv", "--no-header"], "3 numbers for each example"),
