@@ -1,6 +1,7 @@
 import html
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def shown() -> Demonstration:
 
 
 def test_the_demo_trains_certifies_reads_and_leaves_its_files(call: Call) -> None:
-    result = call("demo", "--out", "out")
+    result = call("demo", "-o", "out")
     for words in (
         "satisfies all 44 constraints: H1 = 0, H2 = 0, and the QUBO gives it energy 0",
         "The committee reads 40 of 40 right",
@@ -82,6 +83,19 @@ def test_the_accuracies_are_those_of_the_networks(shown: Demonstration) -> None:
     )
     said = np.array(shown.predicted(letters.test_inputs, shown.voters))
     assert margin_vote == (said == letters.test_labels).mean()
+
+
+def test_a_committee_is_called_by_the_number_of_its_members(shown: Demonstration) -> None:
+    few = replace(
+        shown.plain.result,
+        networks=shown.plain.result.networks[:7],
+        activations=shown.plain.result.activations[:7],
+        energies=shown.plain.result.energies[:7],
+    )
+    small = replace(shown, plain=replace(shown.plain, result=few))
+    voters = len(few.committee(25))
+    assert voters < 25
+    assert small.ways[2].name == f"{voters} networks vote"
 
 
 def test_energies_fall_to_that_of_the_best_network(shown: Demonstration) -> None:

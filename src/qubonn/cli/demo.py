@@ -16,7 +16,7 @@ __all__ = ["command"]
 ACROSS = 10  # test images in a row: those of one letter
 
 
-@click.command(epilog="Example:  qubonn demo --network 5 --out pictures")
+@click.command(epilog="Example:  qubonn demo --network 5 -o pictures")
 @click.option(
     "--network",
     type=click.IntRange(0, 17),
@@ -26,6 +26,7 @@ ACROSS = 10  # test images in a row: those of one letter
 )
 @seed_option
 @click.option(
+    "-o",
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo"),

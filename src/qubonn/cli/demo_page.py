@@ -49,8 +49,9 @@ def demo_page(shown: Demonstration, out: Path, picture: bytes) -> str:
 <body>
 <header><h1>{escape(title)}</h1>
 <p>Every weight, bias and activation is -1 or +1. It was trained on four images by minimising an
-energy, in {1e3 * shown.margin.seconds:.0f} ms, and reads {best.accuracy:.0%} of forty images that
-it has not seen. Made by <code>qubonn demo</code>.</p></header>
+energy, in {1e3 * shown.margin.seconds:.0f} ms; {len(shown.voters)} networks of that run vote, and
+read {best.accuracy:.0%} of forty images that they have not seen. Made by
+<code>qubonn demo</code>.</p></header>
 <main>
 {body}
 </main>
