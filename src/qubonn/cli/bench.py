@@ -28,7 +28,7 @@ def command(repeats: int, seed: int, screen: Screen) -> None:
     """Measure this machine, in seconds; compilation is not counted.
 
     Annealing: network 10 of the paper as a QUBO, 1,000 replicas, in spin updates a second, and the
-    same by dwave-samplers where it is installed. Training: the time until 99 % of runs have found
+    same by dwave-samplers where it is installed. Training: the time until our engine has found
     H = 0. Prediction: images a second through a network of 784 inputs, float32 beside bits.
     """
     from qubonn.cli.measuring import measure_machine
