@@ -96,6 +96,11 @@ def decoded(call_json: CallJson, gates: Path, states: np.ndarray[Any, Any], **op
     return call_json("decode", "p.npz", "s.npz", **options)
 
 
+def test_the_command_that_comes_next_can_be_pasted(gates: Path, call: Call) -> None:
+    said = call("qubo", gates, "-t", "gate", "--hidden", 0, "-o", "my gates.qubo").stdout
+    assert "qubonn decode 'my gates.qubo' SAMPLES" in said
+
+
 def test_a_committee_of_feasible_networks_is_kept(gates: Path, call_json: CallJson) -> None:
     call_json("qubo", gates, "-t", "gate", "--hidden", "2", "-o", "p.npz")
     problem = qn.PosedProblem.load("p.npz.problem.json").problem

@@ -3,6 +3,7 @@
 Table, Networks -> two files, and what they hold in a few lines.
 """
 
+import shlex
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ def write_problem(
             *qubo_facts(qubo),
             ("QUBO", f"{out}, {out.stat().st_size:,} bytes"),
             ("problem", f"{sidecar}, {sidecar.stat().st_size:,} bytes"),
-            ("next", f"qubonn decode {out} SAMPLES -o model.qubonn"),
+            ("next", f"qubonn decode {shlex.quote(str(out))} SAMPLES -o model.qubonn"),
         ]
     )  # fmt: skip
     screen.document(
