@@ -87,7 +87,7 @@ def _matrix(path: str, rows: list[Any]) -> NDArray[Any]:
                 f"got {shown(row)}"
             )
         for value in row:
-            if type(value) not in (int, bool) or abs(value) > 1:
+            if type(value) not in (int, bool, float) or value not in (-1, 0, 1):
                 raise FileFormatError(
                     f"{path}: sample {number + 1} must hold 0 and 1, or -1 and +1; "
                     f"got {shown(value)}"
