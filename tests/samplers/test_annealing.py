@@ -141,7 +141,7 @@ def test_ctrl_c_returns_the_best_so_far() -> None:
     program = textwrap.dedent("""
         import qubonn as qn
         from qubonn.testing.sampler_contract import random_qubo
-        annealer = qn.SimulatedAnnealing(replica_count=100, sweep_count=10**8)
+        annealer = qn.SimulatedAnnealing(replica_count=100, sweep_count=10**6)
         qn.SimulatedAnnealing(replica_count=100, sweep_count=1).sample(random_qubo(60, 0))
         say = lambda progress: print("on", flush=True)
         samples = annealer.sample(random_qubo(60, 0), report=say)

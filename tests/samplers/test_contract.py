@@ -8,7 +8,7 @@ from qubonn.samplers import Sampler
 from qubonn.testing import SamplerContract
 from qubonn.testing.sampler_contract import random_qubo
 
-LONG = 10**7
+LONG, MANY = 10**6, 1000  # sweeps and replicas: minutes of work, but few temperatures to list
 
 
 class TestSimulatedAnnealing(SamplerContract):
@@ -16,7 +16,7 @@ class TestSimulatedAnnealing(SamplerContract):
         return qn.SimulatedAnnealing(replica_count=20, sweep_count=200)
 
     def make_long_sampler(self) -> Sampler:
-        return qn.SimulatedAnnealing(replica_count=20, sweep_count=LONG)
+        return qn.SimulatedAnnealing(replica_count=MANY, sweep_count=LONG)
 
 
 class TestPopulationAnnealing(SamplerContract):
@@ -25,7 +25,7 @@ class TestPopulationAnnealing(SamplerContract):
 
     def make_long_sampler(self) -> Sampler:
         return qn.PopulationAnnealing(
-            replica_count=50, sweep_count=LONG, sweeps_per_resampling=LONG // 10
+            replica_count=MANY, sweep_count=LONG, sweeps_per_resampling=LONG // 10
         )
 
 
@@ -34,7 +34,7 @@ class TestRefinedAnnealing(SamplerContract):
         return qn.Refined(qn.SimulatedAnnealing(replica_count=20, sweep_count=50))
 
     def make_long_sampler(self) -> Sampler:
-        return qn.Refined(qn.SimulatedAnnealing(replica_count=20, sweep_count=LONG))
+        return qn.Refined(qn.SimulatedAnnealing(replica_count=MANY, sweep_count=LONG))
 
 
 class TestDistinctLowestAnnealing(SamplerContract):

@@ -44,7 +44,7 @@ def test_any_sampler_of_ours_is_seeded_and_limited_through_dimod() -> None:
     assert (found.info["seed"], found.info["stop"]) == (3, "FINISHED")
     again = population_sampler().sample(model, seed=3)
     assert np.array_equal(found.record.sample, again.record.sample)
-    slow = AsDimodSampler(qn.SimulatedAnnealing(replica_count=2, sweep_count=10**8))
+    slow = AsDimodSampler(qn.SimulatedAnnealing(replica_count=10**4, sweep_count=10**6))
     assert slow.sample(model, time_limit=0.1).info["stop"] == "TIME_LIMIT"
 
 
@@ -86,7 +86,7 @@ def test_initial_states_are_used_and_repeated() -> None:
 
 def test_an_interrupt_function_stops_the_run() -> None:
     found = AnnealingSampler().sample(
-        random_qubo(30, 0).to_dimod(), num_sweeps=10**7, interrupt_function=lambda: True
+        random_qubo(30, 0).to_dimod(), num_sweeps=10**6, interrupt_function=lambda: True
     )
     assert found.info["stop"] == "INTERRUPTED"
 
