@@ -13,7 +13,7 @@ that hear of it, is brought up to date when the visit ends. A weight of several 
 its own: the change runs through its cone once to be judged and once more to be made.
 A bias is the weight of a last arc whose source is always +1.
 
-With `softness` S a visited hidden neuron is judged as if noise, uniform in -S..S, were added to its
+With a softness S a visited hidden neuron is judged as if noise, uniform in -S..S, were added to its
 pre-activation: it is +1 with chance (pi + S) / 2S, cut off at 0 and 1. Energies of such visits are
 counted in 1 / 2S of the unit, and what a visit adds up is not what the network's energy changes by.
 
@@ -92,7 +92,7 @@ class Prices(NamedTuple):
     violation: int  # of one missing term; of half of one with pairwise outputs
     target_margin: int
     is_pairwise: bool
-    softness: int  # of hidden neurons; 0: their signs as they are
+    softness: np.ndarray  # by neuron; 0: its sign as it is
     span: int  # blocks whose gains a lane can add up without overflow
 
 
@@ -189,8 +189,9 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
         scratch.flips[:] = 0
     block_count, own_spins = replica.spins.shape[1], replica.spins[wiring.input_count + neuron]
     output = neuron - (len(wiring.order) - wiring.output_count)
-    if prices.softness and output < 0:
-        temperature *= 2 * prices.softness
+    softness = prices.softness[neuron]
+    if softness:
+        temperature *= 2 * softness
         turn_to_pushes(own_spins, scratch.flips)
     before = own_spins.copy()
     total = propose_all(
@@ -207,6 +208,7 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
         examples.is_real,
         output,
         wiring.neurons[neuron, LEAST],
+        softness,
         next_thresholds(last - first, replica.spins, replica.generator, temperature),
         scratch.flips,
         scratch.gains,
@@ -233,6 +235,7 @@ def propose_all(
     is_real,
     output,
     least,
+    softness,
     thresholds,
     flips,
     gains,
@@ -243,11 +246,20 @@ def propose_all(
     The sum over gains stands here in full: it is the loop in which the time is spent.
     """
     block_count, span, total = len(gains), prices.span, 0
-    is_soft = prices.softness > 0 and output < 0
     zero = load(gains, 0, spins) * 0
-    if is_soft:
+    if softness:
         fall = move_soft(
-            prices, least, own_spins, own_spins[0], False, counts, own_spins, is_real, flips, gains
+            prices,
+            least,
+            softness,
+            own_spins,
+            own_spins[0],
+            False,
+            counts,
+            own_spins,
+            is_real,
+            flips,
+            gains,
         )
     elif output < 0:
         fall = move_hidden(
@@ -260,8 +272,8 @@ def propose_all(
     for number in range(len(own)):
         source, parameter = arcs[own[number], SOURCE], arcs[own[number], PARAMETER]
         weight, pull = parameters[parameter], pulls[parameter]
-        if is_soft:
-            pull *= 2 * prices.softness
+        if softness:
+            pull *= 2 * softness
         rise = widen(zero)  # gains of the examples in which the count goes up when the weight flips
         for first in range(0, block_count, span):
             part = zero
@@ -275,10 +287,11 @@ def propose_all(
         elif np.float32(change) <= thresholds[number]:
             total += change
             parameters[parameter] = ~weight
-            if is_soft:
+            if softness:
                 fall = move_soft(
                     prices,
                     least,
+                    softness,
                     spins[source],
                     weight,
                     True,
@@ -384,7 +397,7 @@ def turn_to_pushes(own_spins, flips):
 
 @njit(cache=True)
 def move_soft(
-    prices, least, sources, weight, is_flipped, counts, own_spins, is_real, pushes, gains
+    prices, least, softness, sources, weight, is_flipped, counts, own_spins, is_real, pushes, gains
 ):
     """Move a soft neuron's counts if `weight` is flipped, then fill its `gains`, in 1 / 2S.
 
@@ -393,7 +406,7 @@ def move_soft(
     """
     zero = load(gains, 0, own_spins) * 0
     one = zero + 1
-    margin = prices.margin * 2 * prices.softness
+    margin = prices.margin * 2 * softness
     total = widen(zero)
     for b in range(len(gains)):
         count, push = load(counts, b, own_spins), load(pushes, b, own_spins)
@@ -401,9 +414,9 @@ def move_soft(
             count = count + choose(sources[b] ^ weight, one, one * -1)
             store(counts, b, count)
             own_spins[b] = ~is_negative(count)
-        here = soft_sign(prices, least, count)
-        up = push * (soft_sign(prices, least, count + 1) - here)
-        down = push * (soft_sign(prices, least, count - 1) - here)
+        here = soft_sign(softness, least, count)
+        up = push * (soft_sign(softness, least, count + 1) - here)
+        down = push * (soft_sign(softness, least, count - 1) - here)
         if margin:
             here = margin_of(prices, least, count)
             up = up + (here - margin_of(prices, least, count + 1)) * margin
@@ -483,10 +496,10 @@ def crossings(count, flip, spins, zero):
 
 
 @njit(inline="always")
-def soft_sign(prices, least, count):
+def soft_sign(softness, least, count):
     """Return the chance of +1 in 1 / 2S: pi + S, but no less than 0 and no more than 2S."""
-    sums = count + count + (least + prices.softness)
-    return larger(larger(sums, 0) * -1, -2 * prices.softness) * -1
+    sums = count + count + (least + softness)
+    return larger(larger(sums, 0) * -1, -2 * softness) * -1
 
 
 @njit(inline="always")

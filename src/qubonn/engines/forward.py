@@ -53,11 +53,12 @@ class ForwardAnnealing:
     with the largest pre-activation is chosen: each wrong class costs half of what the right class's
     lead lacks of `target_margin` (default: about 3 times the root of an output's number of arcs).
 
-    With `softness` S the flips of a hidden neuron's own weights are judged by the energy that is
-    expected if noise, uniform in -S..S, is added to its pre-activation: a weight then feels all
-    examples that are near the threshold, not only those that it carries across. Networks found so
-    are right more often on examples that they have not seen. Energies that are returned, reported
-    or looked at for a target are those of the network itself.
+    With `softness` the flips of a hidden neuron's own weights are judged by the energy that is
+    expected if noise, uniform in -S..S, is added to its pre-activation, S being `softness` times
+    the root of its number of arcs: a weight then feels all examples that are near the threshold,
+    not only those that it carries across. Networks found so are right more often on examples that
+    they have not seen. Energies that are returned, reported or looked at for a target are those of
+    the network itself. Shared weights are judged as ever.
 
     A sweep proposes every weight and bias once. Each layer has temperatures of its own, measured on
     the problem, and shared weights have theirs; `hottest` and `coldest` scale them. With `noise`
@@ -77,7 +78,7 @@ class ForwardAnnealing:
     outputs: Literal["threshold", "pairwise"] = "threshold"
     target_margin: int | None = None
     margin_cap: int | None = None
-    softness: int | None = None
+    softness: float | None = None
     noise: Noise | None = None
     batches: Growing | None = None
     hottest: float = 1.0
@@ -87,10 +88,12 @@ class ForwardAnnealing:
     def __post_init__(self) -> None:
         require_count("replica_count", self.replica_count)
         require_count("sweep_count", self.sweep_count)
-        for name in ("target_margin", "margin_cap", "softness", "thread_count"):
+        for name in ("target_margin", "margin_cap", "thread_count"):
             if getattr(self, name) is not None:
                 require_count(name, getattr(self, name))
         require_factors(hottest=self.hottest, coldest=self.coldest)
+        if self.softness is not None:
+            require_factors(softness=self.softness)
         if self.outputs not in ("threshold", "pairwise"):
             raise RangeError(f"outputs must be 'threshold' or 'pairwise'; got {self.outputs!r}")
         if self.target_margin is not None and self.outputs == "threshold":
@@ -156,7 +159,7 @@ class _Run:
     @property
     def is_soft(self) -> bool:
         """Whether flips are judged by other energies than the networks'."""
-        return bool(self.packed.prices.softness)
+        return bool(self.packed.prices.softness.any())
 
     def anneal(self, watch: Watch) -> Stop:
         """Cool in slices of some visits and look at the watch in between; quench at the end."""

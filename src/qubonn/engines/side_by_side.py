@@ -33,7 +33,7 @@ class Cost:
 
     target_margin: int | None
     margin_cap: int | None
-    softness: int = 0
+    softness: float = 0  # in roots of a neuron's number of arcs
 
 
 class SideBySide:
@@ -110,14 +110,16 @@ class SideBySide:
         energies = self._for_each(replicas, lambda r, one: self.kernels.energy_of(*shared, one))
         return np.array(energies, dtype=np.int64)
 
-    def changes(self, replicas: Any, softness: int = 0) -> NDArray[np.int64]:
+    def changes(self, replicas: Any, *, is_soft: bool = False) -> NDArray[np.int64]:
         """Return what flips cost: replicas x (weights, then biases).
 
         Where neurons are soft, own parameters of hidden neurons are in 1 / 2S of the unit.
         """
         changes = np.zeros(replicas.parameters.shape, dtype=np.int64)
         temperatures = np.zeros((1, groups_of(self.topology).count))
-        course, prices = self.course(temperatures), self.prices._replace(softness=softness)
+        course, prices = self.course(temperatures), self.prices
+        if not is_soft:
+            prices = prices._replace(softness=np.zeros_like(prices.softness))
         self._for_each(replicas, lambda r, one: self._advance(one, 0, course, prices, changes[r]))
         return changes
 
@@ -189,7 +191,7 @@ class SideBySide:
             violation=round((1 if target is None else 0.5) / self.lane_unit),
             target_margin=target or 0,
             is_pairwise=target is not None,
-            softness=self.cost.softness,
+            softness=_softness(self.topology, self.cost),
             span=self.span,
         )
 
@@ -295,8 +297,19 @@ def _most_change(problem: TrainingProblem, cost: Cost) -> float:
     hears_hidden = np.bincount(topology.target_of[topology.source_of >= topology.input_count])
     margins = 2 * gamma * hears_hidden[: topology.outputs.start].sum()
     if cost.softness:  # in 1 / 2S; from a step down to a step up the chance of +1 moves by 4
-        return float(4 * (violation + 2 * own + margins) + 8 * cost.softness * gamma)
+        softest = int(_softness(topology, cost).max(initial=1))
+        return float(4 * (violation + 2 * own + margins) + 8 * softest * gamma)
     return float(violation + 2 * own + margins + 4 * gamma)
+
+
+def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
+    """Return by neuron how far from the threshold it is soft; outputs never are."""
+    if not cost.softness:
+        return np.zeros(topology.neuron_count, dtype=np.int64)
+    roots = np.sqrt(topology.fan_in[topology.input_count :])
+    softness = np.maximum(1, np.rint(cost.softness * roots)).astype(np.int64)
+    softness[topology.hidden_count :] = 0
+    return softness
 
 
 def _moves_of_outputs(topology: Topology) -> tuple[int, int]:
