@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 
 import qubonn as qn
 
-MNIST_LEVEL = 20  # of 0..255: pixels above it are +1, others -1; nothing else is done to images
+MNIST_LEVEL = 10  # of 0..255: pixels above it are +1, others -1; nothing else is done to images
 DIGITS_LEVEL = 4  # of 0..16
 DIGITS_TEST_COUNT = 500
 HELD_OUT_COUNT = 10_000  # images that tuning is scored on

@@ -145,7 +145,9 @@ def test_any_solver_of_either_view_trains(two: Examples, solver: Any) -> None:
     assert classifier.score(X[::20], y[::20]) == 1
 
 
-@pytest.mark.parametrize("dropout", [0.25, qn.Dropout(dropped_inputs=9, iteration_count=2)])
+@pytest.mark.parametrize(
+    "dropout", [0.25, qn.Dropout(dropped_inputs=9, iteration_count=2, violation_decay=1)]
+)
 def test_members_are_trained_with_dropout(iris: Examples, dropout: Any) -> None:
     X, y = iris
     classifier = quick(dropout=dropout, committee_size=2).fit(X, y)

@@ -39,7 +39,7 @@ Ctrl-C keeps the networks that are trained, or the one in training as far as it 
 )
 @click.argument("data", type=DATA)
 @reading_options
-@network_options(hidden="64", margin=0.03, code="one_hot")
+@network_options(hidden="64", margin=0.0, code="one_hot")
 @click.option(
     "--committee", type=click.IntRange(1), default=10, show_default=True, help="Networks that vote."
 )

@@ -49,18 +49,21 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits stay as they are; columns of few distinct
         numbers get a threshold between any two; other columns get thresholds at quantiles, about
-        256 in all columns together and up to 15 in each; many columns get one threshold each, the
-        median, or half of the range where they are pixels. A number asks for so many in each.
+        256 in all columns together and up to 15 in each; many columns get one threshold each: the
+        smallest number of all where most numbers are that one, as in images of ink, else half of
+        the range where columns are pixels, else their median. A number asks for so many in each.
     label_code : {"auto", "one_hot", "gray_code"} or CodeBook
         How classes become outputs. "auto" is one-hot: the largest output wins.
     margin_strength : float
-        gamma, the reward for pre-activations that are far from zero.
+        gamma, the reward for pre-activations that are far from zero. The soft neurons of the
+        default solver keep them away from zero where it matters, and need no reward.
     dropout : float or Dropout, optional
         The paper's dropout algorithm: a share of inputs and hidden neurons to drop in each of ten
         iterations, or a `Dropout` that says all about them.
     solver : "auto", engine or sampler
-        What `qubonn.train` takes; "auto" is a short `ForwardAnnealing`. A member is the best
-        network of one run.
+        What `qubonn.train` takes; "auto" is a short `ForwardAnnealing` with soft neurons, set by
+        the number of examples, and in growing batches where there are more than 10,000. A member is
+        the best network of one run.
     committee_size : int
         Number of networks that vote.
     time_limit : float, optional
@@ -113,7 +116,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         image_shape: Any = None,
         binariser: Any = "auto",
         label_code: Any = "auto",
-        margin_strength: float = 0.03,
+        margin_strength: float = 0.0,
         dropout: Any = None,
         solver: Any = "auto",
         committee_size: int = 10,

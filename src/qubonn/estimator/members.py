@@ -5,15 +5,15 @@ Problem, recipe, seed -> Member.
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from qubonn.checks import require_count
 from qubonn.encoding import CodeBook
-from qubonn.engines import ForwardAnnealing
 from qubonn.errors import RangeError
 from qubonn.estimator.labelling import class_scores, is_one_hot, vote_for
+from qubonn.estimator.settings import engine_for
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
@@ -22,8 +22,6 @@ from qubonn.training import Committee, Dropout, train, train_with_dropout
 
 __all__ = ["Member", "Recipe", "dropout_for", "member_seeds", "root_seed"]
 
-SWEEPS = 40
-CAP_OF_ROOT = 0.75  # margin_cap, in roots of the number of arcs into a hidden neuron
 LARGEST_SEED = 2**31  # what every solver's seed can hold
 
 
@@ -77,14 +75,9 @@ class Recipe:
             return self
         if self.solver != "auto":
             raise RangeError(f"solver must be 'auto', an engine or a sampler; got {self.solver!r}")
-        engine = ForwardAnnealing(
-            replica_count=1,
-            sweep_count=SWEEPS,
-            outputs="pairwise" if is_one_hot(self.book) else "threshold",
-            margin_cap=_margin_cap(problem.topology),
-            thread_count=1,
-        )
-        return replace(self, solver=engine)
+        outputs: Literal["pairwise", "threshold"]
+        outputs = "pairwise" if is_one_hot(self.book) else "threshold"
+        return replace(self, solver=engine_for(problem, outputs))
 
     def on_one_thread(self) -> "Recipe":
         """Keep a solver of ours to one thread, where jobs use the cores; the result is the same."""
@@ -142,12 +135,6 @@ def dropout_for(wanted: object, topology: Topology) -> Dropout | None:
     if not inputs + hidden:
         return None
     return Dropout(dropped_inputs=inputs, dropped_hidden=hidden, violation_decay=1)
-
-
-def _margin_cap(topology: Topology) -> int:
-    """Return from where on a larger margin earns nothing, by what hidden neurons usually hear."""
-    fan_in = topology.fan_in[topology.input_count : topology.outputs.start]
-    return max(2, round(CAP_OF_ROOT * float(np.median(fan_in)) ** 0.5)) if len(fan_in) else 2
 
 
 def root_seed(random_state: Any) -> int:
