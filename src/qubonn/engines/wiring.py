@@ -58,7 +58,7 @@ def wiring_of(topology: Topology) -> tuple[Any, Any, Any]:
         output_count=topology.output_count,
         arcs=np.stack([sources, parameters], axis=1),
         neurons=np.stack([*starts, needed, 2 * needed - terms], axis=1),
-        own=np.flatnonzero(is_own),
+        own=_in_any_order(np.flatnonzero(is_own), targets),
         inner=np.flatnonzero(is_inner),
         order=_order(topology),
         shared=np.flatnonzero(is_shared),
@@ -94,6 +94,15 @@ def _arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]
     parameters = np.append(topology.weight_of, topology.weight_count + neurons)
     by_target = np.argsort(targets, kind="stable")
     return sources[by_target], targets[by_target], parameters[by_target]
+
+
+def _in_any_order(arcs: Integers, targets: Integers) -> Integers:
+    """Return arcs by target, those of a target in an order of its own, always the same.
+
+    Weights that are visited early settle what later ones need not: let them lie anywhere.
+    """
+    places = np.random.default_rng(0).permutation(len(arcs))
+    return arcs[places[np.argsort(targets[arcs[places]], kind="stable")]]
 
 
 def _word_by_word(topology: Topology) -> dict[str, NDArray[Any]]:

@@ -160,7 +160,12 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with _reporting(self.verbose) as report:
             trained, is_interrupted = train_members(
                 problem,
-                Recipe(self.solver, frame.book, dropout_for(self.dropout, frame.topology)),
+                Recipe(
+                    self.solver,
+                    frame.book,
+                    dropout_for(self.dropout, frame.topology),
+                    is_alone=size == 1,
+                ),
                 missing,
                 n_jobs=self.n_jobs,
                 time_limit=None if self.time_limit is None else max(watch.seconds_left, 1e-3),

@@ -58,6 +58,7 @@ class Recipe:
     solver: Any
     book: CodeBook
     dropout: Dropout | None = None
+    is_alone: bool = False  # whether the committee has one member only
 
     @property
     def run_count(self) -> int:
@@ -77,7 +78,7 @@ class Recipe:
             raise RangeError(f"solver must be 'auto', an engine or a sampler; got {self.solver!r}")
         outputs: Literal["pairwise", "threshold"]
         outputs = "pairwise" if is_one_hot(self.book) else "threshold"
-        return replace(self, solver=engine_for(problem, outputs))
+        return replace(self, solver=engine_for(problem, outputs, is_alone=self.is_alone))
 
     def on_one_thread(self) -> "Recipe":
         """Keep a solver of ours to one thread, where jobs use the cores; the result is the same."""

@@ -19,21 +19,27 @@ SWEEPS = 40
 HOTTEST, COLDEST = 0.03, 0.3  # factors of the measured temperatures; soft neurons need little heat
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
+MOST_LEAD = 0.8  # of the number of arcs into an output; twice that is the largest lead there is
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
 
 def engine_for(
-    problem: TrainingProblem, outputs: Literal["threshold", "pairwise"]
+    problem: TrainingProblem, outputs: Literal["threshold", "pairwise"], *, is_alone: bool
 ) -> ForwardAnnealing:
-    """Return a short anneal; what it aims at depends on how many examples there are."""
+    """Return a short anneal; what it aims at depends on how many examples there are.
+
+    A network that answers alone should be surer of few examples than one of many that vote.
+    """
     count, topology = problem.example_count, problem.topology
-    target = _target_margin(topology, count) if outputs == "pairwise" else None
+    share = _lead_alone(count) if is_alone else _lead(count)
+    root = _root(topology, is_output=True)
+    lead = min(share * root, MOST_LEAD * root**2)
     last = max(FIRST_BATCH, count // 2)
     return ForwardAnnealing(
         replica_count=1,
         sweep_count=SWEEPS,
         outputs=outputs,
-        target_margin=target,
+        target_margin=max(2, 2 * round(lead / 2)) if outputs == "pairwise" else None,
         margin_cap=max(2, round(CAP * _root(topology, is_output=False))),
         softness=_softness(count),
         batches=Growing(first=FIRST_BATCH, last=last) if count > MANY else None,
@@ -52,14 +58,22 @@ def _softness(example_count: int) -> float:
     return max(0.5, 3.0 * pow(example_count, -0.2))
 
 
-def _target_margin(topology: Topology, example_count: int) -> int:
-    """Return the lead that the right class should have: the fewer examples, the larger.
+def _lead(example_count: int) -> float:
+    """Return the lead that the right class should have, in roots of an output's number of arcs.
 
-    >>> [_target_margin(Topology.dense(784, 64, 10), count) for count in (20, 400, 60_000)]
-    [40, 20, 12]
+    >>> [round(_lead(count), 1) for count in (20, 400, 60_000)]
+    [5.0, 2.5, 1.4]
     """
-    share = max(1.4, 10.0 * pow(example_count, -0.23))
-    return max(2, 2 * round(share * _root(topology, is_output=True) / 2))
+    return max(1.4, 10.0 * pow(example_count, -0.23))
+
+
+def _lead_alone(example_count: int) -> float:
+    """Return the same for a network that has no others beside it.
+
+    >>> [round(_lead_alone(count), 1) for count in (20, 400, 60_000)]
+    [7.4, 2.8, 1.4]
+    """
+    return max(1.4, 20.0 * pow(example_count, -0.33))
 
 
 def _root(topology: Topology, *, is_output: bool) -> float:
