@@ -31,9 +31,8 @@ def engine_for(
     A network that answers alone should be surer of few examples than one of many that vote.
     """
     count, topology = problem.example_count, problem.topology
-    share = _lead_alone(count) if is_alone else _lead(count)
     root = _root(topology, is_output=True)
-    lead = min(share * root, MOST_LEAD * root**2)
+    lead = min(_lead(count, is_alone=is_alone) * root, MOST_LEAD * root**2)
     last = max(FIRST_BATCH, count // 2)
     return ForwardAnnealing(
         replica_count=1,
@@ -58,22 +57,15 @@ def _softness(example_count: int) -> float:
     return max(0.5, 3.0 * pow(example_count, -0.2))
 
 
-def _lead(example_count: int) -> float:
+def _lead(example_count: int, *, is_alone: bool) -> float:
     """Return the lead that the right class should have, in roots of an output's number of arcs.
 
-    >>> [round(_lead(count), 1) for count in (20, 400, 60_000)]
+    >>> [round(_lead(count, is_alone=False), 1) for count in (20, 400, 60_000)]
     [5.0, 2.5, 1.4]
+    >>> [round(_lead(count, is_alone=True), 1) for count in (20, 400, 60_000)]
+    [6.8, 3.4, 1.4]
     """
-    return max(1.4, 10.0 * pow(example_count, -0.23))
-
-
-def _lead_alone(example_count: int) -> float:
-    """Return the same for a network that has no others beside it.
-
-    >>> [round(_lead_alone(count), 1) for count in (20, 400, 60_000)]
-    [7.4, 2.8, 1.4]
-    """
-    return max(1.4, 20.0 * pow(example_count, -0.33))
+    return max(1.4, (13.5 if is_alone else 10.0) * pow(example_count, -0.23))
 
 
 def _root(topology: Topology, *, is_output: bool) -> float:
