@@ -32,8 +32,8 @@ from straight_through import Settings, train_network
 from tables import head, show
 
 HIDDEN = 128
-SWEEPS = (5, 10, 20, 40, 80)
-EPOCHS = (1, 2, 5, 10, 20, 40)
+SWEEPS = (5, 10, 20, 40)
+EPOCHS = (1, 2, 5, 10, 20)
 RATES, BATCH_SIZES, SCALES, TUNING_EPOCHS = (0.001, 0.003, 0.01), (64, 256), (1.0, 2.0), 5
 HELD_OUT = 10_000
 STORE = Path(__file__).resolve().parent / "results" / "full_mnist.sqlite"
