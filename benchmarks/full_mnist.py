@@ -4,10 +4,11 @@
 
 One network annealed by the default engine of QuboClassifier, with fewer or more sweeps, beside one
 trained by gradients with straight-through slopes, with fewer or more epochs. Each point is a
-training of its own, cooled or slowed down to the end of its own time; seconds are of wall clock,
-both may use all cores. Rate, batch size and output scale of the gradients are chosen with 50,000 of
-the training images on the other 10,000; ours has its defaults. Each training is committed to the
-store as it ends: the same command goes on where it was stopped.
+training of its own, cooled or slowed down to the end of its own time; seconds are of wall clock.
+Annealing one network takes one thread; OMP_NUM_THREADS=1 in the environment gives gradients one
+too. Rate, batch size and output scale of the gradients are chosen with 50,000 of the training
+images on the other 10,000; ours has its defaults. Each training is committed to the store as it
+ends: the same command goes on where it was stopped.
 """
 
 import argparse
