@@ -1,6 +1,8 @@
 """Every item is worked on once, whatever the number of threads; errors come back."""
 
-from threading import get_ident
+import signal
+import time
+from threading import Event, get_ident
 
 import pytest
 
@@ -44,3 +46,22 @@ def test_an_error_ends_the_work_and_comes_back(
     with pytest.raises(error, match="stop"):
         share(work, 100, thread_count)
     assert len(done) <= thread_count
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signals here")
+def test_an_interrupt_while_waiting_for_other_threads_lets_them_end() -> None:
+    caller, is_caller_waiting, ended = get_ident(), Event(), []
+
+    def work(first: int, end: int, thread: int) -> None:
+        if get_ident() == caller:
+            is_caller_waiting.wait(10)
+            return
+        is_caller_waiting.set()
+        time.sleep(0.1)  # now the caller has no more to do
+        signal.pthread_kill(caller, signal.SIGINT)
+        time.sleep(0.2)
+        ended.append(first)
+
+    with pytest.raises(KeyboardInterrupt):
+        share(work, 2, 2)
+    assert len(ended) == 1

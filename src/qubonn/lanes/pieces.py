@@ -6,7 +6,7 @@ that end with the call. Numba's own might be used by one caller at a time, or no
 
 from collections.abc import Callable
 from itertools import count
-from threading import Thread
+from threading import Event, Thread
 
 import numba
 
@@ -29,10 +29,11 @@ def share(
     call after the pieces that are under way.
     """
     most = numba.config.NUMBA_NUM_THREADS
-    thread_count = min(thread_count or most, most, item_count)
+    thread_count = min(thread_count or most, most, max(item_count, 1))
     piece_count = min(thread_count * PIECES_PER_THREAD, item_count)
     piece_count = max(piece_count, -(-item_count // (most_at_once or max(item_count, 1))))
-    pieces, errors = count(), []
+    pieces, ends = count(), [Event() for _ in range(thread_count)]
+    errors: list[BaseException] = []
 
     def take(thread: int) -> None:
         try:
@@ -41,12 +42,31 @@ def share(
                 work(first, end, thread)
         except BaseException as error:  # raised again by the caller
             errors.append(error)
+        finally:
+            ends[thread].set()
 
     helpers = [Thread(target=take, args=(number,)) for number in range(1, thread_count)]
-    for helper in helpers:
-        helper.start()
-    take(0)
-    for helper in helpers:
-        helper.join()
+    try:
+        for helper in helpers:
+            helper.start()
+        take(0)
+    except BaseException as error:  # Ctrl-C between the pieces
+        errors.append(error)
+    for helper, end in zip(helpers, ends[1:], strict=True):
+        if helper.ident is not None:  # else Ctrl-C came before it began
+            _wait_for(end, errors)
+            helper.join()
     if errors:
         raise errors[0]
+
+
+def _wait_for(end: Event, errors: list[BaseException]) -> None:
+    """Wait for a thread, also where Ctrl-C comes meanwhile: it still changes the caller's arrays.
+
+    Not by `join`: once interrupted, that takes the thread for ended (CPython 3.11).
+    """
+    while not end.is_set():
+        try:
+            end.wait()
+        except BaseException as error:
+            errors.append(error)
