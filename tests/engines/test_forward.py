@@ -287,6 +287,34 @@ def test_a_soft_neuron_judges_its_weights_by_the_energy_expected_under_noise(
         assert found[topology.weight_count + neuron] == pytest.approx(after - before, abs=1e-6)
 
 
+def test_the_softest_neurons_of_many_arcs_fit_narrow_lanes() -> None:
+    problem = random_problem(Topology.dense(3000, 2, 2), 70)
+    engine = ForwardAnnealing(replica_count=2, softness=100)
+    runs = [run_in(lanes, problem, engine, 0) for lanes in (np.int16, np.int32)]
+    narrow, wide = (run.packed.changes(run.replicas, is_soft=True) for run in runs)
+    assert [run.packed.kind for run in runs] == [np.int16, np.int32]
+    np.testing.assert_array_equal(narrow, wide)
+
+
+def test_a_shared_weight_that_moves_all_margins_fits_the_lanes() -> None:
+    topology = Topology.parse("conv(3x3)", inputs=(28, 28), outputs=2)
+    problem = TrainingProblem(topology, -np.ones((2, 784)), [[1, -1]] * 2, margin_strength=30)
+    engine = ForwardAnnealing(replica_count=1)
+    run = _Run(problem, engine, 0)
+    network = network_of(run, 0)
+    other = replace_network(network, flipped(network.weight_spins, 0), network.bias_spins)
+    expected = slow_energy(problem, engine, other) - slow_energy(problem, engine, network)
+    assert run.changes()[0, 0] == expected
+
+
+@pytest.mark.parametrize("hidden", [(64, 64), (128, 128), (256, 256)], ids=str)
+def test_deep_networks_take_as_many_examples_as_mnist_has(hidden: tuple[int, ...]) -> None:
+    problem = random_problem(Topology.dense(5, *hidden, 10), 60_000, margin_strength=0.03)
+    engine = ForwardAnnealing(outputs="pairwise", softness=0.5, margin_cap=12)
+    packed = side_by_side.SideBySide(problem, engine.cost_for(problem))
+    assert packed.prices.margin * packed.lane_unit == pytest.approx(0.03, rel=0.02)
+
+
 @settings(deadline=None, max_examples=20)
 @given(case=cases(), seed=st.integers(0, 99))
 def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], seed: int) -> None:
@@ -548,6 +576,8 @@ def test_pairwise_outputs_must_be_two_or_more() -> None:
         ({"target_margin": -2, "outputs": "pairwise"}, "target_margin must be at least 1"),
         ({"target_margin": 2}, "target_margin must be left out unless"),
         ({"thread_count": 0}, "thread_count must be at least 1"),
+        ({"softness": 0}, "softness must be a positive factor"),
+        ({"softness": 101.0}, "softness must be at most 100"),
     ],
 )
 def test_bad_settings_are_refused(bad: dict[str, Any], message: str) -> None:
@@ -570,6 +600,15 @@ def letters_problem(**strengths: Any) -> TrainingProblem:
     data = letters(seed=0)
     topology = Topology.dense(25, 4, 2)
     return TrainingProblem(topology, data.train_inputs, data.train_outputs, **strengths)
+
+
+def random_problem(topology: Topology, count: int, **strengths: Any) -> TrainingProblem:
+    """Random examples that want one output each."""
+    generator = np.random.default_rng(0)
+    inputs = generator.normal(size=(count, topology.input_count))
+    classes = generator.integers(topology.output_count, size=count)
+    outputs = CodeBook.one_hot(range(topology.output_count)).encode(classes)
+    return TrainingProblem(topology, inputs, outputs, **strengths)
 
 
 def one_hot_problem() -> TrainingProblem:

@@ -15,7 +15,7 @@ A bias is the weight of a last arc whose source is always +1.
 
 With a softness S a visited hidden neuron is judged as if noise, uniform in -S..S, were added to its
 pre-activation: it is +1 with chance (pi + S) / 2S, cut off at 0 and 1. Energies of such visits are
-counted in 1 / 2S of the unit, and what a visit adds up is not what the network's energy changes by.
+counted in 1 / 2S of the unit, and what the network's own energy changes by is not known.
 
 Numba hands over every array of a tuple one by one, so what is called often takes few arrays.
 """
@@ -177,7 +177,10 @@ def new_scratch(wiring, examples, replica):
 
 @njit(cache=True)
 def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, scratch, changes):
-    """Propose every weight of a neuron's own, and its bias; return the change of energy."""
+    """Propose every weight of a neuron's own, and its bias; return the change of energy.
+
+    Of a soft neuron the change is not known, and 0 is returned.
+    """
     first, last = wiring.neurons[neuron, FIRST_OWN], wiring.neurons[neuron + 1, FIRST_OWN]
     has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
     if has_cone:
@@ -217,7 +220,7 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
     if has_cone:
         crossed = before ^ own_spins
         spread(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, crossed, True, scratch)
-    return total
+    return 0 if softness else total  # a sum of expected energies may grow beyond all bounds
 
 
 @njit(cache=True)

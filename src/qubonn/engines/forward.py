@@ -35,6 +35,7 @@ from qubonn.watching import TARGET_SLICE, Report, Watch, require_seed
 __all__ = ["ForwardAnnealing"]
 
 QUENCH_SWEEPS = 5  # at temperature zero, at the end
+MOST_SOFTNESS = 100  # already all sums of all but the largest neurons lie in the window
 MEASURED_CHANGES = 10_000  # from which temperatures are measured, at least where 16 networks do
 
 
@@ -94,6 +95,8 @@ class ForwardAnnealing:
         require_factors(hottest=self.hottest, coldest=self.coldest)
         if self.softness is not None:
             require_factors(softness=self.softness)
+            if self.softness > MOST_SOFTNESS:
+                raise RangeError(f"softness must be at most {MOST_SOFTNESS}; got {self.softness}")
         if self.outputs not in ("threshold", "pairwise"):
             raise RangeError(f"outputs must be 'threshold' or 'pairwise'; got {self.outputs!r}")
         if self.target_margin is not None and self.outputs == "threshold":

@@ -22,7 +22,9 @@ __all__ = ["LANES", "NO_TARGET", "Cost", "SideBySide", "require_acyclic", "requi
 NO_TARGET = -(2**62)
 LANES = 64  # examples in a block
 FINEST = 2**22  # parts of a whole
-MOST = 2.0**30  # of a change of energy in units, int32 with a bit to spare
+MOST = 2.0**30  # of what a lane adds up over all blocks, in units: int32 with a bit to spare
+MOST_ENERGY = 2.0**46  # of all examples; int64 has 16 bits for finer units, and one to spare
+SEARCHED = 2**16  # parts of a whole that are tried one by one
 MOST_SMALL = 2.0**13  # of one example's, in int16: four can be added
 CLOSE = 0.02  # a margin strength may be rounded by so much, if int16 then does
 
@@ -265,28 +267,61 @@ def _kind_and_unit(problem: TrainingProblem, cost: Cost, most: float) -> tuple[A
     Lanes of int16 if all that they must hold fits, at a unit that leaves the margin strength as it
     is or nearly so; else of int32.
     """
-    gamma = float(problem.margin_strength)
     whole = 1.0 if cost.target_margin is None else 0.5  # an odd target leaves halves
-    finest = int(MOST * whole / (problem.example_count * most))  # parts of the whole
-    if finest < 1:
-        raise RangeError(
-            f"changes of energy may reach {problem.example_count * most:.3g}, more than the "
-            f"{MOST * whole:.3g} that int32 carries: use fewer examples or smaller strengths"
-        )
-    terms = int(problem.topology.fan_in.max(initial=0)) + 2
+    gamma = float(problem.margin_strength) / whole
+    finest = _finest_parts(problem, cost, most, whole)
     finest_small = min(finest, int(MOST_SMALL * whole / most))
-    if 4 * terms + (cost.target_margin or 0) < 2**15 and finest_small >= 1:
-        parts = 1 + np.arange(finest_small)
-        error = np.abs(np.rint(gamma / whole * parts) / parts - gamma / whole)
-        best = int(np.argmin(error))  # the first, so the coarsest, of the best
-        if error[best] <= CLOSE * gamma / whole:
-            return np.int16, whole / float(parts[best])
-    is_whole = (gamma / whole).is_integer()
-    return np.int32, whole if is_whole else whole / 2.0 ** np.floor(np.log2(min(finest, FINEST)))
+    if _largest_sum(problem.topology, cost) < 2**15 and finest_small >= 1:
+        parts, error = _closest(gamma, finest_small)
+        if error <= CLOSE * gamma:
+            return np.int16, whole / parts
+    if gamma.is_integer():
+        return np.int32, whole
+    parts = 2 ** int(np.log2(min(finest, FINEST)))
+    if abs(np.rint(gamma * parts) / parts - gamma) > CLOSE * gamma:
+        parts, _ = _closest(gamma, min(finest, SEARCHED))
+    return np.int32, whole / parts
+
+
+def _finest_parts(problem: TrainingProblem, cost: Cost, most: float, whole: float) -> int:
+    """Return into how many parts a whole may be cut so that no sum overflows."""
+    topology, count = problem.topology, problem.example_count
+    in_a_lane = -(-count // LANES) * most
+    if in_a_lane > MOST * whole:
+        raise RangeError(
+            f"changes of energy may reach {in_a_lane:.3g} for every {LANES}th example together, "
+            f"more than the {MOST * whole:.3g} that int32 carries: use fewer examples or smaller "
+            "strengths"
+        )
+    outputs = topology.output_count * _largest_sum(topology, cost)
+    margins = problem.margin_strength * (topology.arc_count + topology.neuron_count)
+    in_all = max(1.0, float(count * (outputs + margins)))
+    return max(1, int(min(MOST * whole / in_a_lane, MOST_ENERGY * whole / in_all)))
+
+
+def _largest_sum(topology: Topology, cost: Cost) -> int:
+    """Return a bound on sums and leads, and on what is added to them before they are cut off."""
+    terms = int(topology.fan_in.max(initial=0)) + 2
+    return 4 * terms + (cost.target_margin or 0) + 2 * _softest(topology, cost)
+
+
+def _closest(ratio: float, finest: int) -> tuple[int, float]:
+    """Return into how many parts a whole is best cut, and what a ratio is then rounded by.
+
+    >>> _closest(0.75, 100)
+    (4, 0.0)
+    """
+    parts = 1 + np.arange(finest)
+    error = np.abs(np.rint(ratio * parts) / parts - ratio)
+    best = int(np.argmin(error))  # the first, so the coarsest, of the best
+    return int(parts[best]), float(error[best])
 
 
 def _most_change(problem: TrainingProblem, cost: Cost) -> float:
-    """Return a bound on what a step of one count may change in the energy of one example."""
+    """Return a bound on what one flip may change in the energy of one example.
+
+    Of a neuron's own weight: a step up of its count, compared with a step down.
+    """
     topology, gamma = problem.topology, float(problem.margin_strength)
     at_most_each, at_most_all = _moves_of_outputs(topology)
     outputs = topology.output_count
@@ -294,12 +329,16 @@ def _most_change(problem: TrainingProblem, cost: Cost) -> float:
         violation, own = at_most_all, 1
     else:  # a lead moves by twice the steps of both counts; half of it is energy
         violation, own = outputs * at_most_each + at_most_all, outputs
-    hears_hidden = np.bincount(topology.target_of[topology.source_of >= topology.input_count])
-    margins = 2 * gamma * hears_hidden[: topology.outputs.start].sum()
+    margins = gamma * _moves_of_margins(topology, cost.margin_cap)
     if cost.softness:  # in 1 / 2S; from a step down to a step up the chance of +1 moves by 4
-        softest = int(_softness(topology, cost).max(initial=1))
+        softest = _softest(topology, cost)
         return float(4 * (violation + 2 * own + margins) + 8 * softest * gamma)
     return float(violation + 2 * own + margins + 4 * gamma)
+
+
+def _softest(topology: Topology, cost: Cost) -> int:
+    """Return the softness of the softest neuron, at least 1 where there are soft ones."""
+    return int(_softness(topology, cost).max(initial=0))
 
 
 def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
@@ -310,6 +349,16 @@ def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
     softness = np.maximum(1, np.rint(cost.softness * roots)).astype(np.int64)
     softness[topology.hidden_count :] = 0
     return softness
+
+
+def _moves_of_margins(topology: Topology, cap: int | None) -> float:
+    """Return by how much one flip may move the margins of other neurons, all together."""
+    is_hidden = topology.target_of < topology.outputs.start
+    is_inner = is_hidden & (topology.source_of >= topology.input_count)
+    steps = 2.0 * np.bincount(topology.target_of[is_inner])
+    arcs_of = np.bincount(topology.weight_of[is_hidden])
+    at_once = arcs_of[arcs_of > 1].max(initial=0)  # neurons that a shared weight moves
+    return float(np.minimum(steps, np.inf if cap is None else cap).sum() + 2 * at_once)
 
 
 def _moves_of_outputs(topology: Topology) -> tuple[int, int]:

@@ -15,8 +15,8 @@ __all__ = ["sum_of", "widen"]
 
 
 def sum_of(lanes):
-    """Return the sum of integers, as int64; the caller sees to it that int32 can hold it."""
-    return int(lanes.sum())
+    """Return the sum of signed integers, as int64."""
+    return int(lanes.sum(dtype=np.int64))
 
 
 def widen(lanes):
@@ -27,11 +27,11 @@ def widen(lanes):
 @intrinsic
 def _sum_of(typing_context, lanes):
     def emit(context, builder, signature, values):
-        vector = _as_int32(builder, lanes, values[0])
-        name = f"llvm.vector.reduce.add.v{lanes.count}i32"
+        vector = builder.sext(values[0], ir.VectorType(ir.IntType(64), lanes.count))
+        name = f"llvm.vector.reduce.add.v{lanes.count}i64"
         kind = ir.FunctionType(vector.type.element, [vector.type])
         reduce = cgutils.get_or_insert_function(builder.module, kind, name)
-        return builder.sext(builder.call(reduce, [vector]), ir.IntType(64))
+        return builder.call(reduce, [vector])
 
     return types.int64(lanes), emit
 
