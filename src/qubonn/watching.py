@@ -97,11 +97,11 @@ class Watch:
         """Do the steps of `span`, out of `total` in the run, in slices; ask `verdict` in between.
 
         A slice is what fits SLICE_SECONDS. With a target it is `target_slice` steps: where a
-        run stops does not depend on the clock.
+        run stops does not depend on the clock. Estimates reach no target.
         """
-        done = span.start
+        done, has_target = span.start, self.target_energy is not None and not is_estimate
         while done < span.stop:
-            size = self._slice_size if self.target_energy is None else target_slice
+            size = target_slice if has_target else self._slice_size
             end = min(done + size, span.stop)
             start = time.perf_counter()
             advance(done, end)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from qubonn.checks import SpinMatrix
 from qubonn.datasets import letters
 from qubonn.encoding import CodeBook
-from qubonn.engines import Engine, ForwardAnnealing, Noise, side_by_side
+from qubonn.engines import Engine, ForwardAnnealing, Growing, Noise, side_by_side
 from qubonn.engines.forward import _Run, measured_temperatures
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
@@ -443,6 +443,127 @@ def test_chances_lie_between_0_and_1(bad: dict[str, float]) -> None:
         Noise(**bad)
 
 
+BATCHES = replace(
+    ENGINE, outputs="pairwise", softness=0.5, batches=Growing(first=70, last=130), thread_count=1
+)
+
+
+def energies_of(problem: TrainingProblem, engine: ForwardAnnealing, found: Any) -> list[float]:
+    return [slow_energy(problem, engine, found.network(r)) for r in range(len(found))]
+
+
+def test_batches_give_energies_of_all_examples_and_another_network() -> None:
+    problem = replace(many_examples(), margin_strength=0.25)
+    found = BATCHES.solve(problem, seed=1)
+    assert found.energies.tolist() == energies_of(problem, BATCHES, found)
+    assert found.activation_spins.shape[1] == problem.example_count
+    np.testing.assert_array_equal(
+        found.activation_spins[0, :, : problem.topology.outputs.start],
+        found.network()
+        .forward(problem.input_spins)
+        .activation_spins[:, : problem.topology.outputs.start],
+    )
+    others = [replace(BATCHES, batches=batches) for batches in (None, Growing(first=70))]
+    for other in others:
+        assert (other.solve(problem, seed=1).weight_spins != found.weight_spins).any()
+
+
+@pytest.mark.parametrize("noise", [None, Noise(inverted=0.05)], ids=["batches", "noisy batches"])
+def test_batches_are_the_same_for_any_number_of_threads(noise: Noise | None) -> None:
+    engine = replace(BATCHES, noise=noise)
+    one = engine.solve(many_examples(), seed=2)
+    two = replace(engine, thread_count=2).solve(many_examples(), seed=2)
+    np.testing.assert_array_equal(one.weight_spins, two.weight_spins)
+    np.testing.assert_array_equal(one.energies, two.energies)
+
+
+@pytest.mark.parametrize("count", [1, 5, 64, 65])
+@pytest.mark.parametrize("batches", [Growing(first=1), Growing(first=10**9)], ids=["one", "all"])
+def test_batches_of_any_size_leave_energies_of_all_examples(count: int, batches: Growing) -> None:
+    problem = random_problem(Topology.dense(7, 3, 3), count)
+    engine = replace(BATCHES, batches=batches)
+    found = engine.solve(problem)
+    assert found.energies.tolist() == energies_of(problem, engine, found)
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [Topology.dense(16, 3), Topology.parse("conv(2x2)+fc(4)", inputs=(4, 4), outputs=3)],
+    ids=["no hidden neurons", "convolution"],
+)
+def test_soft_batches_leave_energies_of_all_examples(topology: Topology) -> None:
+    problem = random_problem(topology, 150, margin_strength=0.25)
+    found = BATCHES.solve(problem)
+    assert found.energies.tolist() == energies_of(problem, BATCHES, found)
+
+
+@pytest.mark.parametrize("report_count", [1, 3])
+def test_an_interrupt_within_a_batch_gives_energies_of_all_examples(report_count: int) -> None:
+    seen: list[Progress] = []
+
+    def interrupt(progress: Progress) -> None:
+        seen.append(progress)
+        if len(seen) == report_count:
+            raise KeyboardInterrupt
+
+    found = BATCHES.solve(many_examples(), report=interrupt)
+    assert found.stop is Stop.INTERRUPTED
+    assert found.energies.tolist() == energies_of(many_examples(), BATCHES, found)
+
+
+def test_an_interrupt_while_a_batch_is_shown_gives_energies_of_all_examples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    show, shown = side_by_side.SideBySide._with_room, []
+
+    def show_and_stop(self: Any, replicas: Any, block_count: int) -> Any:
+        if self.problem.example_count == 200:  # not while temperatures are measured
+            shown.append(block_count)
+            if len(shown) == 3:
+                raise KeyboardInterrupt
+        return show(self, replicas, block_count)
+
+    monkeypatch.setattr(side_by_side.SideBySide, "_with_room", show_and_stop)
+    found = BATCHES.solve(many_examples())
+    assert found.stop is Stop.INTERRUPTED
+    assert found.energies.tolist() == energies_of(many_examples(), BATCHES, found)
+
+
+def test_no_target_is_reached_by_a_batch() -> None:
+    engine = replace(BATCHES, sweep_count=20)
+    plain = replace(engine, batches=None)
+    stops = [one.solve(many_examples(), target_energy=1e9) for one in (plain, engine)]
+    assert [found.stop for found in stops] == [Stop.TARGET, Stop.TARGET]
+    assert stops[0].info["sweeps"] < 20 <= stops[1].info["sweeps"]
+
+
+@pytest.mark.parametrize("target", [None, -1.0], ids=["no target", "target"])
+def test_progress_of_batches_goes_from_a_part_of_a_sweep_to_1(target: float | None) -> None:
+    seen: list[Progress] = []
+    BATCHES.solve(many_examples(), target_energy=target, report=seen.append)
+    parts = [progress.part for progress in seen]
+    assert parts == sorted(parts)
+    assert 0 < parts[0] < 1 / (BATCHES.sweep_count + 5)
+    assert parts[-1] == 1
+
+
+def test_a_batch_estimates_the_energy_of_all_examples_by_its_own_and_its_share_of_the_field() -> (
+    None
+):
+    problem, generator = many_examples(), np.random.default_rng(0)
+    sizes = problem.topology.weight_count, problem.topology.neuron_count
+    field = Field(*(generator.integers(-8, 9, size) for size in sizes))
+    problem = replace(problem, field=field)
+    run = _Run(problem, replace(BATCHES, replica_count=1), 0)
+    rows = np.arange(50)
+    run.show(rows)
+    part = Field(field.weights / 4, field.biases / 4)
+    batch = replace(
+        problem, inputs=problem.input_spins[rows], outputs=problem.output_spins[rows], field=part
+    )
+    assert run.best_energy() == 4 * slow_energy(batch, BATCHES, network_of(run, 0))
+
+
 def test_a_report_can_stop_the_run() -> None:
     seen: list[Progress] = []
 
@@ -609,6 +730,10 @@ def random_problem(topology: Topology, count: int, **strengths: Any) -> Training
     classes = generator.integers(topology.output_count, size=count)
     outputs = CodeBook.one_hot(range(topology.output_count)).encode(classes)
     return TrainingProblem(topology, inputs, outputs, **strengths)
+
+
+def many_examples() -> TrainingProblem:
+    return random_problem(Topology.dense(12, 5, 3), 200)
 
 
 def one_hot_problem() -> TrainingProblem:

@@ -63,8 +63,9 @@ class ForwardAnnealing:
 
     A sweep proposes every weight and bias once. Each layer has temperatures of its own, measured on
     the problem, and shared weights have theirs; `hottest` and `coldest` scale them. With `noise`
-    each sweep sees the examples through other errors, with `batches` other examples: for large data
-    sets. The last few sweeps, and all energies, see all examples as they are.
+    each sweep sees the examples through other errors, with `batches` other examples, and the same
+    share of the field: for large data sets. The last few sweeps, and all energies that are
+    returned, see all examples as they are; those reported on the way are estimates.
     Margin strengths are rounded by up to 2 % where that lets lanes be narrow. A problem's
     `output_strength` plays no part.
 
@@ -299,11 +300,19 @@ def measured_temperatures(
 
 
 def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> TrainingProblem:
-    """Return a problem with the examples of a first batch; they differ in number only."""
-    if settings.batches is None or settings.batches.first >= problem.example_count:
+    """Return a problem with the examples of a first batch, and its share of the field."""
+    count, field = problem.example_count, problem.field
+    if settings.batches is None or settings.batches.first >= count:
         return problem
-    rows = np.random.default_rng(0).permutation(problem.example_count)[: settings.batches.first]
-    return replace(problem, inputs=problem.input_spins[rows], outputs=problem.output_spins[rows])
+    assert field is not None
+    rows = np.random.default_rng(0).permutation(count)[: settings.batches.first]
+    share = len(rows) / count
+    return replace(
+        problem,
+        inputs=problem.input_spins[rows],
+        outputs=problem.output_spins[rows],
+        field=Field(share * field.weights, share * field.biases),
+    )
 
 
 def _sizes(

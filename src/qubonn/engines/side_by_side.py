@@ -61,7 +61,6 @@ class SideBySide:
         self.input_words, self.output_words = (
             _words(spins) for spins in (problem.input_spins, problem.output_spins)
         )
-        self.pull = self._pull()
 
     def replicas(self, weights: BitMatrix, biases: BitMatrix, seeds: NDArray[np.uint64]) -> Any:
         """Return the kernels' state of networks given by bits; `seeds` has a row for each."""
@@ -75,6 +74,7 @@ class SideBySide:
     ) -> Any:
         """Let replicas see some examples, or all; counts and activations follow.
 
+        Of the field they see the same share.
         `input_spins`, a row for each of these examples, are seen in place of the problem's own.
         """
         rows = np.arange(self.problem.example_count) if rows is None else rows
@@ -82,7 +82,7 @@ class SideBySide:
         self.examples = self.kernels.Examples(
             wanted=self._masks(tiles, self.topology.output_count),
             is_real=_is_real(len(rows)),
-            pull=self.pull,
+            pull=self._pull(len(rows) / self.problem.example_count),
         )
         if input_spins is None:
             tiles = self._tiles(self.input_words, rows)
@@ -177,11 +177,11 @@ class SideBySide:
         bits = self.streams.unpack_states(masks, self.problem.example_count)
         return np.asarray(2 * bits - 1, dtype=np.int8)
 
-    def _pull(self) -> NDArray[np.int64]:
-        """Return twice the field of every parameter, in fine units."""
+    def _pull(self, share: float) -> NDArray[np.int64]:
+        """Return twice a share of the field of every parameter, in fine units."""
         field = self.problem.field
         assert field is not None
-        pulls = np.concatenate([field.weights, field.biases])
+        pulls = share * np.concatenate([field.weights, field.biases])
         return np.asarray(2 * np.rint(pulls / self.unit), dtype=np.int64)
 
     def _prices(self) -> Any:
