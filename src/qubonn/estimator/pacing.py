@@ -7,7 +7,8 @@ import time
 from dataclasses import dataclass, replace
 from math import ceil
 
-from qubonn.engines import ForwardAnnealing
+from qubonn.engines import ForwardAnnealing, Growing
+from qubonn.engines.forward import QUENCH_SWEEPS
 from qubonn.formulation import TrainingProblem
 from qubonn.watching import Progress
 
@@ -15,6 +16,7 @@ __all__ = ["Pace", "compile_kernels", "measured_pace"]
 
 PLANNED = 0.8  # of the time; the rest is for what was not foreseen
 PILOT_SHARE = 0.1  # of the time, at most, to find out how long a sweep takes
+PILOT_BATCHES = 10  # so that the time to show them counts
 FEWEST_SWEEPS = 15  # fewer members rather than fewer sweeps
 
 
@@ -56,17 +58,34 @@ class Pace:
 
 
 def measured_pace(engine: ForwardAnnealing, problem: TrainingProblem, seconds: float) -> Pace:
-    """Return the pace of an engine on a problem, found in at most about `seconds`."""
+    """Return the pace of an engine on a problem, found in at most about `seconds`.
+
+    The last sweeps, which see all examples, are part of the setting up.
+    """
     steps: list[Progress] = []
+    pilot, batch, share = _pilot(engine, problem)
     start = time.perf_counter()
     limit = max(PILOT_SHARE * seconds, 1e-3)
-    pilot = replace(engine, sweep_count=1)
-    info = pilot.solve(problem, time_limit=limit, report=steps.append).info
+    info = pilot.solve(batch, time_limit=limit, report=steps.append).info
     spent = time.perf_counter() - start
     first, last = steps[0], steps[-1]
     done = info["sweeps"] * (1 - first.part / last.part)  # between the two reports
     per_sweep = (last.seconds - first.seconds) / done if done else spent / max(info["sweeps"], 1)
-    return Pace(max(spent - info["sweeps"] * per_sweep, 0), max(per_sweep, 1e-9))
+    setting_up = max(spent - info["sweeps"] * per_sweep, 0) + QUENCH_SWEEPS * per_sweep
+    return Pace(setting_up / share, max(per_sweep, 1e-9))
+
+
+def _pilot(
+    engine: ForwardAnnealing, problem: TrainingProblem
+) -> tuple[ForwardAnnealing, TrainingProblem, float]:
+    """Return an engine of few sweeps, the examples that a usual sweep sees, and their share."""
+    if engine.batches is None:
+        return replace(engine, sweep_count=1), problem, 1.0
+    count = problem.example_count
+    size = round(float(engine.batches.sizes(engine.sweep_count, count).mean()))
+    batch = replace(problem, inputs=problem.input_spins[:size], outputs=problem.output_spins[:size])
+    pilot = replace(engine, sweep_count=PILOT_BATCHES, batches=Growing(first=size, last=size))
+    return pilot, batch, size / count
 
 
 def compile_kernels(engine: ForwardAnnealing, problem: TrainingProblem) -> None:
