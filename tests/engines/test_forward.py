@@ -1,5 +1,6 @@
 """ForwardAnnealing against its slowest twin: a forward pass for every energy."""
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from qubonn.checks import SpinMatrix
 from qubonn.datasets import letters
 from qubonn.encoding import CodeBook
-from qubonn.engines import Engine, ForwardAnnealing, Growing, Noise, side_by_side
+from qubonn.engines import Engine, ForwardAnnealing, Growing, Noise, forward, side_by_side
 from qubonn.engines.forward import _Run, measured_temperatures
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
@@ -612,6 +613,26 @@ def test_a_time_limit_holds() -> None:
     found = engine.solve(letters_problem(), time_limit=0.2)
     assert found.stop is Stop.TIME_LIMIT
     assert found.info["seconds"] < 2
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [{}, {"noise": Noise(inverted=0.1, dropped=0.1)}, {"batches": Growing(first=500)}],
+    ids=["plain", "noise", "batches"],
+)
+def test_the_memory_that_is_asked_for_is_enough(
+    extra: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(forward, "require_memory", lambda what, count: asked.append(count))
+    problem = random_problem(Topology.dense(40, 10, 2), 20_000)
+    engine = replace(ENGINE, replica_count=1, sweep_count=1, **extra)
+    engine.solve(problem)  # compile
+    tracemalloc.start()
+    engine.solve(problem)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak <= asked[0]
 
 
 def test_temperatures_do_not_grow_with_the_margin_strength() -> None:

@@ -123,7 +123,7 @@ class ForwardAnnealing:
         require_acyclic(problem.topology)
         if self.outputs == "pairwise":
             require_pairwise(problem)
-        _require_room(problem, self.replica_count)
+        _require_room(problem, self)
         run = _Run(problem, self, seed, initial_networks)
         stop = run.anneal(watch)
         return run.found(stop, watch)
@@ -319,12 +319,17 @@ def _sizes(
     problem: TrainingProblem, settings: ForwardAnnealing, quantile: float
 ) -> NDArray[np.float64]:
     """Return a quantile of the magnitudes of changes, by group; 1 where all are zero."""
-    count = int(np.clip(MEASURED_CHANGES // max(problem.topology.weight_count, 1), 1, 16))
+    count = _measured_replicas(problem)
     run = _Run(problem, replace(settings, replica_count=count), seed=0)
     changes, of_parameter = np.abs(run.changes()), run.groups.of_parameter
     sizes = [changes[:, of_parameter == group] for group in range(run.groups.count)]
     sizes = [size[size > 0] for size in sizes]
     return np.array([np.quantile(size, quantile) if size.size else 1.0 for size in sizes])
+
+
+def _measured_replicas(problem: TrainingProblem) -> int:
+    """Return on how many networks temperatures are measured: small networks have few changes."""
+    return int(np.clip(MEASURED_CHANGES // max(problem.topology.weight_count, 1), 1, 16))
 
 
 def _parameters(
@@ -340,13 +345,15 @@ def _parameters(
     return bits_of_networks(networks, topology, len(starts))
 
 
-def _require_room(problem: TrainingProblem, replica_count: int) -> None:
-    topology, count = problem.topology, problem.example_count
+def _require_room(problem: TrainingProblem, settings: ForwardAnnealing) -> None:
+    topology, count, replica_count = problem.topology, problem.example_count, settings.replica_count
+    measured = count if settings.batches is None else min(count, settings.batches.first)
     require_memory(
         f"annealing {replica_count:,} replicas of a network of {topology.node_count:,} nodes on "
         f"{count:,} examples",
         replica_count * (count * (topology.node_count + 5 * topology.neuron_count))
+        + 5 * _measured_replicas(problem) * measured * topology.neuron_count
         + 10 * replica_count * (topology.weight_count + topology.neuron_count)
-        + 2 * count * topology.node_count
+        + (2 if settings.noise is None else 7) * count * topology.node_count
         + 40 * topology.arc_count,
     )
