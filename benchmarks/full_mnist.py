@@ -35,7 +35,7 @@ from tables import head, show
 HIDDEN = 128
 SWEEPS = (5, 10, 20, 40)
 EPOCHS = (1, 2, 5, 10, 20)
-RATES, BATCH_SIZES, SCALES, TUNING_EPOCHS = (0.003, 0.01, 0.03, 0.1), (64, 256), (1.0, 2.0), 5
+RATES, BATCH_SIZES, SCALES, TUNING_EPOCHS = (0.003, 0.01, 0.03, 0.1), (64, 256), (1.0, 2.0, 4.0), 5
 HELD_OUT = 10_000
 STORE = Path(__file__).resolve().parent / "results" / "full_mnist.sqlite"
 OURS, STRAIGHT = "annealing", "straight-through"
