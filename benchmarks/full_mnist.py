@@ -182,6 +182,8 @@ def draw(curves: dict[str, list[list[Result]]], path: Path) -> None:
         ylabel="per cent of 10,000 test images",
         title="MNIST, 60,000 images, 784-128-10, all weights -1 or +1",
     )
+    axes.set_xticks([3, 5, 10, 20, 40], labels=["3", "5", "10", "20", "40"])
+    axes.set_xticks([], minor=True)
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=150)
