@@ -15,16 +15,15 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import qubonn as qn
-from fewshot.data import MNIST_LEVEL, Mnist, spins_of
+from fewshot.data import Mnist, Split
 from fewshot.methods import byte_counts, code_of_ours, code_of_straight_through, shares_right
 from fewshot.report import mean_and_spread
 from fewshot.store import Key, Result, Store, opened
@@ -41,34 +40,11 @@ STORE = Path(__file__).resolve().parent / "results" / "full_mnist.sqlite"
 OURS, STRAIGHT = "annealing", "straight-through"
 
 
-@dataclass(frozen=True, eq=False)
-class Images:
-    """What is learned from and what is asked, as spins."""
-
-    train_spins: NDArray[np.int8]
-    train_classes: NDArray[np.int64]
-    test_spins: NDArray[np.int8]
-    test_classes: NDArray[np.int64]
-
-    def held_out(self) -> "Images":
-        """Return the training images in two parts; the second takes the place of test images."""
-        order = np.random.default_rng(0).permutation(len(self.train_spins))
-        rest, some = order[HELD_OUT:], order[:HELD_OUT]
-        spins, classes = self.train_spins, self.train_classes
-        return Images(spins[rest], classes[rest], spins[some], classes[some])
-
-
 def main() -> None:
     arguments = parse()
-    mnist = Mnist.read(arguments.mnist)
-    images = Images(
-        spins_of(mnist.train_pixels, MNIST_LEVEL),
-        mnist.train_classes,
-        spins_of(mnist.test_pixels, MNIST_LEVEL),
-        mnist.test_classes,
-    )
+    images = Mnist.read(arguments.mnist).whole()
     with opened(arguments.store) as store:
-        settings = tuned(store, images.held_out())
+        settings = tuned(store, held_out(images))
         curves = {
             OURS: [ours(store, images, arguments.seeds, sweeps) for sweeps in SWEEPS],
             STRAIGHT: [
@@ -92,7 +68,15 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def ours(store: Store, images: Images, seeds: Sequence[int], sweeps: int) -> list[Result]:
+def held_out(images: Split) -> Split:
+    """Return the training images in two parts; the second takes the place of test images."""
+    order = np.random.default_rng(0).permutation(len(images.train_pixels))
+    rest, some = order[HELD_OUT:], order[:HELD_OUT]
+    pixels, classes = images.train_pixels, images.train_classes
+    return Split(images.level, pixels[rest], classes[rest], pixels[some], classes[some])
+
+
+def ours(store: Store, images: Split, seeds: Sequence[int], sweeps: int) -> list[Result]:
     """Train with so many sweeps, once for each seed."""
     book = qn.CodeBook.one_hot(range(10))
     topology = qn.Topology.dense(784, HIDDEN, 10)
@@ -109,9 +93,7 @@ def ours(store: Store, images: Images, seeds: Sequence[int], sweeps: int) -> lis
     return [once(store, OURS, seed, named, images, network) for seed in seeds]
 
 
-def straight(
-    store: Store, images: Images, seeds: Sequence[int], settings: Settings
-) -> list[Result]:
+def straight(store: Store, images: Split, seeds: Sequence[int], settings: Settings) -> list[Result]:
     """Train by gradients, once for each seed."""
 
     def network(seed: int) -> qn.BinaryNetwork:
@@ -122,7 +104,7 @@ def straight(
     return [once(store, STRAIGHT, seed, named, images, network) for seed in seeds]
 
 
-def tuned(store: Store, images: Images) -> Settings:
+def tuned(store: Store, images: Split) -> Settings:
     """Return the settings that are right most often on training images that were held out."""
     tried = [
         Settings(learning_rate=rate, batch_size=size, output_scale=scale, epoch_count=TUNING_EPOCHS)
@@ -137,7 +119,7 @@ def once(
     method: str,
     seed: int,
     named: dict[str, Any],
-    images: Images,
+    images: Split,
     network_of: Callable[[int], qn.BinaryNetwork],
 ) -> Result:
     """Return the result of one training, from the store if it is there."""

@@ -80,6 +80,11 @@ class Mnist:
             test_labels.astype(np.int64),
         )
 
+    def whole(self) -> Split:
+        """All training images, all test images."""
+        train = self.train_pixels, self.train_classes
+        return Split(MNIST_LEVEL, *train, self.test_pixels, self.test_classes)
+
     def split(self, per_class: int, seed: int) -> Split:
         """So many training images a class, drawn by the seed; all test images."""
         chosen = drawn(self.train_classes, per_class, seed)
