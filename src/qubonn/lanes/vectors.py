@@ -219,37 +219,42 @@ def _choose(typing_context, mask, if_set, if_clear):
     return if_set(MASK_TYPES[if_set.count], if_set, if_set), emit
 
 
-@intrinsic
-def _load(typing_context, array, row, states):
-    lanes = Lanes(array.dtype, states.dtype.bitwidth)
+def define_access(*, is_by_row):
+    """Return what reads and what writes lanes: at rows of a matrix, or anywhere in a flat array."""
 
-    def emit(context, builder, signature, values):
-        place = _place(context, builder, signature.args[:2], values[:2], lanes)
-        return builder.load(place, align=array.dtype.bitwidth // 8)
+    @intrinsic
+    def read(typing_context, array, place, like):
+        lanes = Lanes(array.dtype, like.dtype.bitwidth)
 
-    return lanes(array, types.unliteral(row), states), emit
+        def emit(context, builder, signature, values):
+            pointer = pointer_to(context, builder, signature.args, values, lanes)
+            return builder.load(pointer, align=array.dtype.bitwidth // 8)
+
+        return lanes(array, types.unliteral(place), like), emit
+
+    @intrinsic
+    def write(typing_context, array, place, lanes):
+        def emit(context, builder, signature, values):
+            pointer = pointer_to(context, builder, signature.args, values, lanes)
+            builder.store(values[2], pointer, align=array.dtype.bitwidth // 8)
+            return context.get_dummy_value()
+
+        return types.void(array, types.unliteral(place), lanes), emit
+
+    def pointer_to(context, builder, kinds, values, lanes):
+        assert kinds[0].layout == "C", "lanes must be contiguous"
+        assert is_by_row or kinds[0].ndim == 1, "lanes must come from a flat array"
+        first = context.make_array(kinds[0])(context, builder, values[0]).data
+        place = context.cast(builder, values[1], kinds[1], types.uint64)
+        if is_by_row:
+            place = builder.mul(place, ir.Constant(place.type, lanes.count))
+        vector = context.get_value_type(lanes)
+        return builder.bitcast(builder.gep(first, [place]), ir.PointerType(vector))
+
+    return read, write
 
 
-@intrinsic
-def _store(typing_context, array, row, lanes):
-    def emit(context, builder, signature, values):
-        place = _place(context, builder, signature.args[:2], values[:2], lanes)
-        builder.store(values[2], place, align=array.dtype.bitwidth // 8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.unliteral(row), lanes), emit
-
-
-def _place(context, builder, kinds, values, lanes):
-    """Return a pointer to a row of a contiguous matrix, as lanes."""
-    assert kinds[0].layout == "C", "rows of lanes must be contiguous"
-    first = context.make_array(kinds[0])(context, builder, values[0]).data
-    row = context.cast(builder, values[1], kinds[1], types.uint64)
-    offset = builder.mul(row, ir.Constant(row.type, lanes.count))
-    vector = context.get_value_type(lanes)
-    return builder.bitcast(builder.gep(first, [offset]), ir.PointerType(vector))
-
-
+_load, _store = define_access(is_by_row=True)
 overload(load)(lambda array, row, states: lambda array, row, states: _load(array, row, states))
 overload(store)(lambda array, row, lanes: lambda array, row, lanes: _store(array, row, lanes))
 overload(is_negative)(lambda lanes: lambda lanes: _is_negative(lanes))

@@ -10,7 +10,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from qubonn.lanes.vectors import Lanes, _vectors
+from qubonn.lanes.vectors import Lanes, _vectors, define_access
 
 __all__ = ["finite", "full_adder", "load_at", "ones_of", "positive", "repeated", "store_at"]
 
@@ -60,33 +60,7 @@ def finite(lanes):
 # ---- for the compiler --------------------------------------------------------------------------
 
 
-@intrinsic
-def _load_at(typing_context, array, place, like):
-    lanes = Lanes(array.dtype, like.dtype.bitwidth)
-
-    def emit(context, builder, signature, values):
-        pointer = _pointer(context, builder, signature.args[:2], values[:2], lanes)
-        return builder.load(pointer, align=array.dtype.bitwidth // 8)
-
-    return lanes(array, types.unliteral(place), like), emit
-
-
-@intrinsic
-def _store_at(typing_context, array, place, lanes):
-    def emit(context, builder, signature, values):
-        pointer = _pointer(context, builder, signature.args[:2], values[:2], lanes)
-        builder.store(values[2], pointer, align=array.dtype.bitwidth // 8)
-        return context.get_dummy_value()
-
-    return types.void(array, types.unliteral(place), lanes), emit
-
-
-def _pointer(context, builder, kinds, values, lanes):
-    assert (kinds[0].layout, kinds[0].ndim) == ("C", 1), "lanes must come from a flat array"
-    first = context.make_array(kinds[0])(context, builder, values[0]).data
-    place = context.cast(builder, values[1], kinds[1], types.uint64)
-    vector = context.get_value_type(lanes)
-    return builder.bitcast(builder.gep(first, [place]), ir.PointerType(vector))
+_load_at, _store_at = define_access(is_by_row=False)
 
 
 @intrinsic
