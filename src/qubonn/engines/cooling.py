@@ -3,17 +3,22 @@
 Measured temperatures, factors -> a row of temperatures for each sweep; networks -> bits.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, require_memory
 from qubonn.errors import RangeError, TopologyError
+from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
 
-__all__ = ["bits_of_networks", "cooling", "require_factors"]
+__all__ = ["bits_of_networks", "cooling", "require_factors", "with_and_without_rewards"]
+
+T = TypeVar("T")
 
 
 def require_factors(**factors: float) -> None:
@@ -36,6 +41,17 @@ def cooling(
     steps = np.arange(sweep_count) / max(sweep_count - 1, 1)
     rows = hottest * (coldest / hottest) ** steps[:, None]
     return np.concatenate([rows, np.zeros((quench_sweeps, len(hottest)))])
+
+
+def with_and_without_rewards(
+    problem: TrainingProblem, measure: Callable[[TrainingProblem], T]
+) -> tuple[T, T]:
+    """Return what is measured of the whole energy, and of violations alone; once if they agree."""
+    assert problem.field is not None
+    whole = measure(problem)
+    if not problem.margin_strength and problem.field.is_zero:
+        return whole, whole
+    return whole, measure(replace(problem, margin_strength=0, field=Field.zero(problem.topology)))
 
 
 def bits_of_networks(

@@ -14,7 +14,12 @@ from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, IntVector, require_count, require_memory
 from qubonn.engines.base import Found
-from qubonn.engines.cooling import bits_of_networks, cooling, require_factors
+from qubonn.engines.cooling import (
+    bits_of_networks,
+    cooling,
+    require_factors,
+    with_and_without_rewards,
+)
 from qubonn.engines.growing import Growing
 from qubonn.engines.noise import Noise
 from qubonn.engines.side_by_side import (
@@ -158,7 +163,8 @@ class _Run:
         words = [stream.generate_state(LANES, np.uint64) for stream in streams]
         parameters = _parameters(problem, starts, initial_networks)
         self.replicas = self.packed.replicas(*parameters, np.stack(words))
-        self.energies, self.are_energies_known = self.packed.energies(self.replicas), True
+        self._energies = np.zeros(settings.replica_count, dtype=np.int64)
+        self._are_energies_known = False
 
     @property
     def is_soft(self) -> bool:
@@ -177,7 +183,7 @@ class _Run:
             def advance(start: int, end: int) -> None:
                 can_aim = self.is_all_seen and not self.is_soft and target != NO_TARGET
                 if can_aim:
-                    self.known_energies()
+                    self.know_energies()
                 aim = target if can_aim else NO_TARGET
                 self.take(course._replace(first=start, last=end, target=aim))
 
@@ -194,7 +200,7 @@ class _Run:
                     return verdict
             return Stop.FINISHED
         except KeyboardInterrupt:
-            self.are_energies_known = False  # some replicas went on before it was heard
+            self._are_energies_known = False  # some replicas went on before it was heard
             return Stop.INTERRUPTED
         finally:
             self.show_all()
@@ -224,14 +230,14 @@ class _Run:
             clean = self.problem.input_spins
             spins = noise.disturb(clean if rows is None else clean[rows], self.generator)
         self.replicas = self.packed.show(self.replicas, rows, spins)
-        self.are_energies_known = False
+        self._are_energies_known = False
         self.seen_count = self.problem.example_count if rows is None else len(rows)
 
     def show_all(self) -> None:
         """Let all replicas see all examples as they are; energies follow."""
         if not self.is_all_seen:
             self.replicas = self.packed.show(self.replicas)
-            self.are_energies_known = False
+            self._are_energies_known = False
             self.seen_count, self.is_all_seen = self.problem.example_count, True
 
     def temperatures(self) -> NDArray[np.float64]:
@@ -243,18 +249,23 @@ class _Run:
     def best_energy(self) -> float:
         """The lowest energy of any replica now; of a batch, what all examples might have."""
         share = self.seen_count / self.problem.example_count
-        return float(self.known_energies().min() * self.unit / share)
+        return float(self.energies.min() * self.unit / share)
 
-    def known_energies(self) -> NDArray[np.int64]:
-        """Return the energies of all replicas in units, computed anew if they were not kept."""
-        if not self.are_energies_known:
-            self.energies[:] = self.packed.energies(self.replicas)
-            self.are_energies_known = True
-        return self.energies
+    @property
+    def energies(self) -> NDArray[np.int64]:
+        """The energies of all replicas in units."""
+        self.know_energies()
+        return self._energies
+
+    def know_energies(self) -> None:
+        """Compute energies anew where they were not kept; from then on they follow every flip."""
+        if not self._are_energies_known:
+            self._energies[:] = self.packed.energies(self.replicas)
+            self._are_energies_known = True
 
     def found(self, stop: Stop, watch: Watch) -> Found:
         """Unpack all replicas, lowest energy first."""
-        order = np.argsort(self.known_energies(), kind="stable")
+        order = np.argsort(self.energies, kind="stable")
         weights, biases = (part[order] for part in self.packed.parameters(self.replicas))
         problem, topology = self.problem, self.problem.topology
         spins = np.empty((len(order), problem.example_count, topology.node_count), dtype=np.int8)
@@ -278,8 +289,8 @@ class _Run:
 
     def take(self, course: Any) -> None:
         """Make the visits of a course."""
-        self.packed.anneal(self.replicas, self.energies, course)
-        self.are_energies_known &= not self.is_soft
+        self.packed.anneal(self.replicas, self._energies, course)
+        self._are_energies_known &= not self.is_soft
         self.visit += course.last - course.first
 
 
@@ -293,9 +304,8 @@ def measured_temperatures(
     whole energy, but no less than a hundredth of the hottest.
     """
     problem = _first_batch(problem, settings)
-    plain = replace(problem, margin_strength=0, field=Field.zero(problem.topology))
-    hottest = _sizes(plain, settings, 0.5)
-    smallest = _sizes(problem, settings, 0.05)
+    whole, violations = with_and_without_rewards(problem, lambda one: _sizes(one, settings))
+    hottest, smallest = _quantile(violations, 0.5), _quantile(whole, 0.05)
     return hottest, np.clip(smallest / 7, hottest / 100, hottest)
 
 
@@ -315,15 +325,17 @@ def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> Traini
     )
 
 
-def _sizes(
-    problem: TrainingProblem, settings: ForwardAnnealing, quantile: float
-) -> NDArray[np.float64]:
-    """Return a quantile of the magnitudes of changes, by group; 1 where all are zero."""
+def _sizes(problem: TrainingProblem, settings: ForwardAnnealing) -> list[NDArray[np.float64]]:
+    """Return the magnitudes of all changes that are not zero, by group."""
     count = _measured_replicas(problem)
     run = _Run(problem, replace(settings, replica_count=count), seed=0)
     changes, of_parameter = np.abs(run.changes()), run.groups.of_parameter
     sizes = [changes[:, of_parameter == group] for group in range(run.groups.count)]
-    sizes = [size[size > 0] for size in sizes]
+    return [size[size > 0] for size in sizes]
+
+
+def _quantile(sizes: list[NDArray[np.float64]], quantile: float) -> NDArray[np.float64]:
+    """Return a quantile of each group; 1 where a group is empty."""
     return np.array([np.quantile(size, quantile) if size.size else 1.0 for size in sizes])
 
 

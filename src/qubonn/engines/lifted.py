@@ -16,9 +16,14 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.engines.base import Found
 from qubonn.engines.circuit import circuit_of, energy_unit
-from qubonn.engines.cooling import bits_of_networks, cooling, require_factors
+from qubonn.engines.cooling import (
+    bits_of_networks,
+    cooling,
+    require_factors,
+    with_and_without_rewards,
+)
 from qubonn.errors import RangeError
-from qubonn.formulation import Field, TrainingProblem
+from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
 from qubonn.watching import Report, Watch, require_seed
@@ -204,25 +209,28 @@ def measured_temperatures(
     changes that violations alone bring, coldest a seventh of the small sizes (5 % quantile) of the
     whole energy.
     """
-    plain = replace(problem, margin_strength=0, field=Field.zero(problem.topology))
     settings = replace(settings, replica_count=MEASURED)
-    hottest = _sizes_at_quenched(plain, settings, lanes, 0.5)
-    smallest = _sizes_at_quenched(problem, settings, lanes, 0.05)
-    return hottest, np.minimum(smallest / 7, hottest)
+    whole, violations = with_and_without_rewards(
+        problem, lambda one: _sizes_at_quenched(one, settings, lanes)
+    )
+    hottest = _quantile(violations, 0.5)
+    return hottest, np.minimum(_quantile(whole, 0.05) / 7, hottest)
 
 
 def _sizes_at_quenched(
-    problem: TrainingProblem, settings: LiftedAnnealing, lanes: int, quantile: float
-) -> NDArray[np.float64]:
+    problem: TrainingProblem, settings: LiftedAnnealing, lanes: int
+) -> list[NDArray[np.float64]]:
+    """Return the magnitudes of all changes that are not zero: weights, biases, activations."""
     run = _Run(problem, settings, seed=0, lanes=lanes)
     run._advance(np.zeros((QUENCH_SWEEPS, 3)), NO_TARGET)
     changes = np.abs(run.changes()[:, :MEASURED])  # the same whatever the number of lanes
     ends = np.cumsum([run.weights.shape[1], run.biases.shape[1]])
-    sizes = []
-    for kind in np.split(changes, ends):
-        nonzero = kind[kind > 0]
-        sizes.append(float(np.quantile(nonzero, quantile)) if nonzero.size else np.nan)
-    found = np.array(sizes)
+    return [kind[kind > 0] for kind in np.split(changes, ends)]
+
+
+def _quantile(sizes: list[NDArray[np.float64]], quantile: float) -> NDArray[np.float64]:
+    """Return a quantile of each kind; the largest of the others where a kind is empty, or 1."""
+    found = np.array([np.quantile(size, quantile) if size.size else np.nan for size in sizes])
     return np.where(np.isnan(found), np.nanmax(found) if not np.isnan(found).all() else 1.0, found)
 
 

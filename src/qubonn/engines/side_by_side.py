@@ -74,8 +74,8 @@ class SideBySide:
     ) -> Any:
         """Let replicas see some examples, or all; counts and activations follow.
 
-        Of the field they see the same share.
-        `input_spins`, a row for each of these examples, are seen in place of the problem's own.
+        Of the field they see the same share. `input_spins`, a row for each of these examples, are
+        seen in place of the problem's own.
         """
         rows = np.arange(self.problem.example_count) if rows is None else rows
         tiles = self._tiles(self.output_words, rows)
