@@ -250,28 +250,22 @@ def propose_all(
     """
     block_count, span, total = len(gains), prices.span, 0
     zero = load(gains, 0, spins) * 0
-    if softness:
-        fall = move_soft(
-            prices,
-            least,
-            softness,
-            own_spins,
-            own_spins[0],
-            False,
-            counts,
-            own_spins,
-            is_real,
-            flips,
-            gains,
-        )
-    elif output < 0:
-        fall = move_hidden(
-            prices, least, own_spins, own_spins[0], False, counts, own_spins, is_real, flips, gains
-        )
-    else:
-        fall = set_output_gains(
-            prices, output, counts, outputs, own_spins, wanted, is_real, flips, gains
-        )
+    fall = move(
+        prices,
+        output,
+        least,
+        softness,
+        own_spins,
+        own_spins[0],
+        False,
+        counts,
+        outputs,
+        own_spins,
+        wanted,
+        is_real,
+        flips,
+        gains,
+    )
     for number in range(len(own)):
         source, parameter = arcs[own[number], SOURCE], arcs[own[number], PARAMETER]
         weight, pull = parameters[parameter], pulls[parameter]
@@ -290,38 +284,22 @@ def propose_all(
         elif np.float32(change) <= thresholds[number]:
             total += change
             parameters[parameter] = ~weight
-            if softness:
-                fall = move_soft(
-                    prices,
-                    least,
-                    softness,
-                    spins[source],
-                    weight,
-                    True,
-                    counts,
-                    own_spins,
-                    is_real,
-                    flips,
-                    gains,
-                )
-            elif output < 0:
-                fall = move_hidden(
-                    prices,
-                    least,
-                    spins[source],
-                    weight,
-                    True,
-                    counts,
-                    own_spins,
-                    is_real,
-                    flips,
-                    gains,
-                )
-            else:
-                move_output(spins[source], weight, counts, own_spins, flips)
-                fall = set_output_gains(
-                    prices, output, counts, outputs, own_spins, wanted, is_real, flips, gains
-                )
+            fall = move(
+                prices,
+                output,
+                least,
+                softness,
+                spins[source],
+                weight,
+                True,
+                counts,
+                outputs,
+                own_spins,
+                wanted,
+                is_real,
+                flips,
+                gains,
+            )
     return total
 
 
@@ -360,6 +338,54 @@ def next_thresholds(count, states, generator, temperature):
 # ---- what a flip of a neuron's own weight costs ------------------------------------------------
 
 
+@njit(inline="always")
+def move(
+    prices,
+    output,
+    least,
+    softness,
+    sources,
+    weight,
+    is_flipped,
+    counts,
+    outputs,
+    own_spins,
+    wanted,
+    is_real,
+    flips,
+    gains,
+):
+    """Move a neuron's counts if `weight` is flipped, then fill its `gains`.
+
+    Returns what steps down cost in all examples together.
+    """
+    if softness:
+        fall = move_soft(
+            prices,
+            least,
+            softness,
+            sources,
+            weight,
+            is_flipped,
+            counts,
+            own_spins,
+            is_real,
+            flips,
+            gains,
+        )
+    elif output < 0:
+        fall = move_hidden(
+            prices, least, sources, weight, is_flipped, counts, own_spins, is_real, flips, gains
+        )
+    else:
+        if is_flipped:
+            move_output(sources, weight, counts, own_spins, flips)
+        fall = set_output_gains(
+            prices, output, counts, outputs, own_spins, wanted, is_real, flips, gains
+        )
+    return fall
+
+
 @njit(cache=True)
 def move_hidden(
     prices, least, sources, weight, is_flipped, counts, own_spins, is_real, flips, gains
@@ -382,9 +408,8 @@ def move_hidden(
             own_spins[b] = now
         up, down = crossings(count, flip, own_spins[b], zero)
         if prices.margin:
-            here = margin_of(prices, least, count)
-            up = up + (here - margin_of(prices, least, count + 1)) * prices.margin
-            down = down + (here - margin_of(prices, least, count - 1)) * prices.margin
+            up_margin, down_margin = margin_steps(prices, least, count)
+            up, down = up + up_margin * prices.margin, down + down_margin * prices.margin
         store(gains, b, choose(is_real[b], up - down, zero))
         total = total + widen(choose(is_real[b], down, zero))
     return sum_of(total)
@@ -421,9 +446,8 @@ def move_soft(
         up = push * (soft_sign(softness, least, count + 1) - here)
         down = push * (soft_sign(softness, least, count - 1) - here)
         if margin:
-            here = margin_of(prices, least, count)
-            up = up + (here - margin_of(prices, least, count + 1)) * margin
-            down = down + (here - margin_of(prices, least, count - 1)) * margin
+            up_margin, down_margin = margin_steps(prices, least, count)
+            up, down = up + up_margin * margin, down + down_margin * margin
         store(gains, b, choose(is_real[b], up - down, zero))
         total = total + widen(choose(is_real[b], down, zero))
     return sum_of(total)
@@ -515,6 +539,16 @@ def missing(wanted, count):
 def behind(prices, lead):
     """Return by how much a lead of the right class, in counts, is too small: target - 2 * lead."""
     return larger((lead + lead) * -1 + prices.target_margin, 0)
+
+
+@njit(inline="always")
+def margin_steps(prices, least, count):
+    """Return how much of a rewarded margin a step up and a step down lose."""
+    here = margin_of(prices, least, count)
+    return (
+        here - margin_of(prices, least, count + 1),
+        here - margin_of(prices, least, count - 1),
+    )
 
 
 @njit(inline="always")
