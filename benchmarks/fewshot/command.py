@@ -6,8 +6,10 @@
 images: 2 to 40 MNIST images a class, drawn by the seed, all 10,000 test images, 784-64-10. FOLDER
 holds the four original files, train-images-idx3-ubyte.gz and so on. digits: scikit-learn's,
 1,297 to learn from and 500 to ask, 64-64-10. Pixels above one fixed level are +1, others -1, for
-all methods; QuboClassifier gets grey pixels too. Each training is committed to the store as it
-ends: the same command goes on where it was stopped, and repeats nothing that is done.
+all methods; QuboClassifier gets grey pixels too, and images with rows and columns: it then learns
+from each also moved by a pixel, and so do other straight-through networks. Each training is
+committed to the store as it ends: the same command goes on where it was stopped, and repeats
+nothing that is done.
 """
 
 import argparse
@@ -18,7 +20,18 @@ from pathlib import Path
 import qubonn as qn
 from fewshot import methods
 from fewshot.data import DIGITS_LEVEL, MNIST_LEVEL, Mnist
-from fewshot.plan import DIGITS, IMAGES, KINDS, METHODS, PARTS, Case, Plan, cases_of
+from fewshot.plan import (
+    DIGITS,
+    IMAGES,
+    KINDS,
+    METHODS,
+    PARTS,
+    STRAIGHT,
+    STRAIGHT_SHIFTED,
+    Case,
+    Plan,
+    cases_of,
+)
 from fewshot.report import Section, as_markdown, as_text, sections
 from fewshot.running import complete, say
 from fewshot.store import Store, opened
@@ -95,7 +108,12 @@ def how(plan: Plan, store: Store) -> Section:
     """Return the settings of the straight-through networks, and what holds for all."""
     rows = [["straight-through", *KINDS]]
     if plan.has_torch:
-        named = {title_of(case): plan.chosen(case, store) for case in plan.cases}
+        named = {
+            title_of(case, method): plan.chosen(case, method, store)
+            for method in (STRAIGHT, STRAIGHT_SHIFTED)
+            for case in plan.cases
+            if method == STRAIGHT or case.part == IMAGES
+        }
         rows += [[title, *map(worded, both)] for title, both in named.items()]
     seeds = sorted({case.seed for case in plan.cases})
     lines = [
@@ -107,6 +125,8 @@ def how(plan: Plan, store: Store) -> Section:
     return Section("How", rows, lines)
 
 
-def title_of(case: Case) -> str:
+def title_of(case: Case, method: str) -> str:
     """Name the cases that share their settings."""
-    return f"digits, seed {case.seed}" if case.part == DIGITS else f"{case.per_class} a class"
+    if case.part == DIGITS:
+        return f"digits, seed {case.seed}"
+    return f"{case.per_class} a class" + (", moved" if method == STRAIGHT_SHIFTED else "")

@@ -4,8 +4,9 @@ Folder, images a class, seed -> Split.  Tuning has splits of its own that hold n
 """
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import qubonn as qn
+from qubonn.estimator.shifting import with_shifts
 
 MNIST_LEVEL = 10  # of 0..255: pixels above it are +1, others -1; nothing else is done to images
 DIGITS_LEVEL = 4  # of 0..16
@@ -44,6 +46,18 @@ class Split:
     def test_spins(self) -> NDArray[np.int8]:
         """What networks are asked."""
         return spins_of(self.test_pixels, self.level)
+
+    @property
+    def image_shape(self) -> tuple[int, int]:
+        """Rows and columns of an image; all are squares."""
+        side = isqrt(self.train_pixels.shape[1])
+        return side, side
+
+    def shifted(self) -> "Split":
+        """Each image to learn from nine times: as it is, and moved by one pixel each way."""
+        pixels = with_shifts(self.train_pixels, self.image_shape, 1)
+        classes = np.tile(self.train_classes, len(pixels) // len(self.train_pixels))
+        return replace(self, train_pixels=pixels, train_classes=classes)
 
     @cached_property
     def digest(self) -> str:

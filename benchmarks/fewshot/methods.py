@@ -48,10 +48,17 @@ def code_of_straight_through() -> str:
     return _digest([Path(__file__).resolve().parent.parent / "straight_through.py"])
 
 
-def train_ours(split: Split, member_count: int, seed: int, *, is_grey: bool = False) -> Result:
-    """Train `ours` on spins, or on pixels as they are: single networks, and a committee."""
+def train_ours(
+    split: Split, member_count: int, seed: int, *, is_grey: bool = False, is_image: bool = False
+) -> Result:
+    """Train `ours` on spins, or on pixels as they are: single networks, and a committee.
+
+    With `is_image` it gets rows and columns, and so knows which pixels are neighbours.
+    """
     train: NDArray[Any] = split.train_pixels if is_grey else split.train_spins
     test: NDArray[Any] = split.test_pixels if is_grey else split.test_spins
+    if is_image:
+        train = train.reshape(-1, *split.image_shape)
     ours(1, seed).fit(train, split.train_classes)  # compile
     start = time.perf_counter()
     alone = [

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from straight_through import Settings
 
 IMAGES, DIGITS = PARTS = ("images", "digits")
-LOGISTIC, STRAIGHT, OURS, GREY = METHODS = ("logistic", "straight-through", "ours", "ours-grey")
+METHODS = LOGISTIC, STRAIGHT, STRAIGHT_SHIFTED, OURS, GREY, OURS_IMAGES = (
+    "logistic",
+    "straight-through",
+    "straight-through-shifted",
+    "ours",
+    "ours-grey",
+    "ours-images",
+)
 SINGLE, COMMITTEE = KINDS = ("single", "committee")
 
 
@@ -62,9 +69,7 @@ class Plan:
         self.cases, self.member_count, self.has_torch = cases, member_count, has_torch
         self._split = lru_cache(maxsize=1)(partial(_split, mnist))  # one case after the other
         self._digest = lru_cache(maxsize=None)(lambda case: self._split(case).digest)
-        self._grid = lru_cache(maxsize=None)(
-            lambda case: tuning.grid(len(self._split(case).train_classes))
-        )
+        self._grid = lru_cache(maxsize=None)(self._new_grid)
 
     def tuning_jobs(self) -> list[Job]:
         """The grid on examples that are not tested, few members each; none without torch."""
@@ -73,39 +78,42 @@ class Plan:
             return []
         count = min(tuning.MEMBERS, self.member_count)
         return [
-            self._straight_job(case, settings, count)
+            self._straight_job(case, method, settings, count)
             for case in cases
-            for settings in self._grid(case)
+            for method in _by_gradients(case)
+            for settings in self._grid(case, method)
         ]
 
     def final_tuning_jobs(self, store: Store) -> list[Job]:
         """The best of the grid on the same examples, all members each."""
         if not self.has_torch:
             return []
-        pairs = dict.fromkeys(
-            (other, settings)
+        wanted = dict.fromkeys(
+            (other, method, settings)
             for case in self.cases
-            for settings in self._finalists(case, store)
+            for method in _by_gradients(case)
+            for settings in self._finalists(case, method, store)
             for other in _tuning_cases(case)
         )
-        return [self._straight_job(case, settings, self.member_count) for case, settings in pairs]
+        return [self._straight_job(*one, self.member_count) for one in wanted]
 
     def jobs(self, store: Store) -> list[Job]:
         """All others, with settings that the store knows to be best."""
         return [job for case in self.cases for job in self._jobs_of(case, store)]
 
-    def chosen(self, case: Case, store: Store) -> "tuple[Settings, Settings]":
+    def chosen(self, case: Case, method: str, store: Store) -> "tuple[Settings, Settings]":
         """Return the tuned settings for single networks, and for committees."""
-        last = self._finalists(case, store)
-        return tuning.best(self._tuned(case, last, self.member_count, store))
+        last = self._finalists(case, method, store)
+        return tuning.best(self._tuned(case, method, last, self.member_count, store))
 
     def scores(self, store: Store) -> Iterator[Score]:
         """Yield all scores that are in the store."""
         for case in self.cases:
             by_kind = {kind: self._jobs_without_straight(case) for kind in KINDS}
-            if self.has_torch:
-                for kind, settings in zip(KINDS, self.chosen(case, store), strict=True):
-                    by_kind[kind].append(self._straight_job(case, settings, self.member_count))
+            for method in _by_gradients(case) if self.has_torch else ():
+                for kind, settings in zip(KINDS, self.chosen(case, method, store), strict=True):
+                    job = self._straight_job(case, method, settings, self.member_count)
+                    by_kind[kind].append(job)
             for kind, jobs in by_kind.items():
                 for job in jobs:
                     yield from _scores(case, job.key, kind, store)
@@ -117,24 +125,33 @@ class Plan:
 
     def _jobs_of(self, case: Case, store: Store) -> list[Job]:
         jobs = self._jobs_without_straight(case)
-        if self.has_torch:
-            wanted = dict.fromkeys(self.chosen(case, store))  # often one for both
-            jobs += [self._straight_job(case, settings, self.member_count) for settings in wanted]
+        for method in _by_gradients(case) if self.has_torch else ():
+            wanted = dict.fromkeys(self.chosen(case, method, store))  # often one for both
+            jobs += [self._straight_job(case, method, one, self.member_count) for one in wanted]
         return jobs
 
-    def _finalists(self, case: Case, store: Store) -> "list[Settings]":
+    def _new_grid(self, case: Case, method: str) -> "list[Settings]":
+        split = self._shown(case, method)
+        return tuning.grid(len(split.train_classes), is_shifted=method == STRAIGHT_SHIFTED)
+
+    def _shown(self, case: Case, method: str) -> Split:
+        """Return the examples that gradients see."""
+        split = self._split(case)
+        return split.shifted() if method == STRAIGHT_SHIFTED else split
+
+    def _finalists(self, case: Case, method: str, store: Store) -> "list[Settings]":
         count = min(tuning.MEMBERS, self.member_count)
-        everyone = self._grid(_tuning_cases(case)[0])
-        return tuning.finalists(self._tuned(case, everyone, count, store))
+        everyone = self._grid(_tuning_cases(case)[0], method)
+        return tuning.finalists(self._tuned(case, method, everyone, count, store))
 
     def _tuned(
-        self, case: Case, tried: "list[Settings]", member_count: int, store: Store
+        self, case: Case, method: str, tried: "list[Settings]", member_count: int, store: Store
     ) -> "dict[Settings, list[Result]]":
         """Return what the store knows of these settings on a case's tuning examples."""
         results: dict[Settings, list[Result]] = {settings: [] for settings in tried}
         for other in _tuning_cases(case):
             for settings in tried:
-                found = store.get(self._straight_job(other, settings, member_count).key)
+                found = store.get(self._straight_job(other, method, settings, member_count).key)
                 assert found is not None, "tuning comes first"
                 results[settings].append(found)
         return results
@@ -146,30 +163,31 @@ class Plan:
             "threads": _numba_threads(),
             "code": methods.code_of_ours(),
         }
-        for method, is_grey in ((OURS, False), (GREY, True)):
-            if method == OURS or case.part == IMAGES:
-                train = partial(
-                    methods.train_ours,
-                    member_count=self.member_count,
-                    seed=case.seed,
-                    is_grey=is_grey,
-                )
-                jobs.append(self._job(case, method, settings, train))
+        for method in (OURS, GREY, OURS_IMAGES) if case.part == IMAGES else (OURS,):
+            train = partial(
+                methods.train_ours,
+                member_count=self.member_count,
+                seed=case.seed,
+                is_grey=method == GREY,
+                is_image=method == OURS_IMAGES,
+            )
+            jobs.append(self._job(case, method, settings, train))
         return jobs
 
-    def _straight_job(self, case: Case, settings: "Settings", member_count: int) -> Job:
+    def _straight_job(
+        self, case: Case, method: str, settings: "Settings", member_count: int
+    ) -> Job:
         named = asdict(settings) | {
             "members": member_count,
             "threads": _torch_threads(),
             "code": methods.code_of_straight_through(),
         }
-        train = partial(
-            methods.train_straight_through,
-            member_count=member_count,
-            seed=case.seed,
-            settings=settings,
-        )
-        return self._job(case, STRAIGHT, named, train, tuning.worded(settings))
+
+        def train(_: Split) -> Result:
+            split = self._shown(case, method)
+            return methods.train_straight_through(split, member_count, case.seed, settings)
+
+        return self._job(case, method, named, train, tuning.worded(settings))
 
     def _job(
         self,
@@ -192,6 +210,11 @@ def cases_of(parts: list[str], counts: list[int], seeds: list[int]) -> list[Case
     images = [Case(IMAGES, count, seed) for count in counts for seed in seeds]
     digits = [Case(DIGITS, 0, seed) for seed in seeds]
     return (images if IMAGES in parts else []) + (digits if DIGITS in parts else [])
+
+
+def _by_gradients(case: Case) -> tuple[str, ...]:
+    """Return the methods that train by gradients; small digits are not moved."""
+    return (STRAIGHT, STRAIGHT_SHIFTED) if case.part == IMAGES else (STRAIGHT,)
 
 
 def _tuning_cases(case: Case) -> list[Case]:

@@ -12,8 +12,10 @@ from fewshot.plan import (
     IMAGES,
     LOGISTIC,
     OURS,
+    OURS_IMAGES,
     SINGLE,
     STRAIGHT,
+    STRAIGHT_SHIFTED,
     Score,
 )
 
@@ -29,6 +31,10 @@ NAMES = {
     (OURS, COMMITTEE): "qubonn, {} together",
     (GREY, SINGLE): "qubonn on grey pixels, single",
     (GREY, COMMITTEE): "qubonn on grey pixels, {} together",
+    (STRAIGHT_SHIFTED, SINGLE): "straight-through on moved images, single",
+    (STRAIGHT_SHIFTED, COMMITTEE): "straight-through on moved images, {} together",
+    (OURS_IMAGES, SINGLE): "qubonn on images, single",
+    (OURS_IMAGES, COMMITTEE): "qubonn on images, {} together",
 }
 
 

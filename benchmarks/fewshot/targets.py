@@ -8,12 +8,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fewshot.plan import COMMITTEE, DIGITS, IMAGES, KINDS, OURS, SINGLE, STRAIGHT, Score
+from fewshot.plan import (
+    COMMITTEE,
+    DIGITS,
+    IMAGES,
+    KINDS,
+    OURS,
+    OURS_IMAGES,
+    SINGLE,
+    STRAIGHT,
+    STRAIGHT_SHIFTED,
+    Score,
+)
 from fewshot.report import chosen
 
 TOGETHER = {2: 56, 6: 72, 10: 78.5, 20: 83, 40: 86.5}  # per cent, 25 networks
 ON_DIGITS = {SINGLE: 91.7, COMMITTEE: 94.5}
 TIMED_COUNTS = (10, 40)
+PAIRS = {  # both with the same knowledge: pixels only, or which of them are neighbours
+    (OURS, STRAIGHT): "",
+    (OURS_IMAGES, STRAIGHT_SHIFTED): ", images",
+}
 
 
 @dataclass(frozen=True)
@@ -53,14 +68,15 @@ def _of_images(scores: Sequence[Score], count: int) -> Iterator[Target]:
     share = _percent(scores, IMAGES, count, OURS, COMMITTEE)
     if share is not None and count in TOGETHER:
         yield Target(f"{where}, committee", share, TOGETHER[count], "%")
-    yield from _against_gradients(scores, IMAGES, count, where)
-    ours, theirs = (
-        [score.seconds for score in chosen(scores, IMAGES, count, method, SINGLE)]
-        for method in (OURS, STRAIGHT)
-    )
-    if count in TIMED_COUNTS and ours and theirs:
-        what = f"{where}, one network, against straight-through"
-        yield Target(what, float(np.mean(ours)), float(np.mean(theirs)), "s", is_limit=True)
+    for both, what in PAIRS.items():
+        yield from _against_gradients(scores, IMAGES, count, f"{where}{what}", both)
+        ours, theirs = (
+            [score.seconds for score in chosen(scores, IMAGES, count, method, SINGLE)]
+            for method in both
+        )
+        if count in TIMED_COUNTS and ours and theirs:
+            name = f"{where}{what}, one network, against straight-through"
+            yield Target(name, float(np.mean(ours)), float(np.mean(theirs)), "s", is_limit=True)
 
 
 def _of_digits(scores: Sequence[Score]) -> Iterator[Target]:
@@ -68,14 +84,14 @@ def _of_digits(scores: Sequence[Score]) -> Iterator[Target]:
         share = _percent(scores, DIGITS, 0, OURS, kind)
         if share is not None:
             yield Target(f"digits, {kind}", share, wanted, "%")
-    yield from _against_gradients(scores, DIGITS, 0, "digits")
+    yield from _against_gradients(scores, DIGITS, 0, "digits", (OURS, STRAIGHT))
 
 
 def _against_gradients(
-    scores: Sequence[Score], part: str, count: int, where: str
+    scores: Sequence[Score], part: str, count: int, where: str, both: tuple[str, str]
 ) -> Iterator[Target]:
     for kind in KINDS:
-        ours, theirs = (_percent(scores, part, count, method, kind) for method in (OURS, STRAIGHT))
+        ours, theirs = (_percent(scores, part, count, method, kind) for method in both)
         if ours is not None and theirs is not None:
             yield Target(f"{where}, {kind}, against straight-through", ours, theirs, "%")
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from straight_through import Settings
 
 LEARNING_RATES = (0.01, 0.03, 0.1)
-BATCH_SIZES = (16, 64, 256, None)
+BATCH_SIZES: Sequence[int | None] = (16, 64, 256, None)
 MOST_STEPS = 25  # in an epoch, to bound the time
 OUTPUT_SCALES = (0.3, 1.0, 2.0)
 EPOCHS = 100
+SHIFTED_BATCH_SIZES: Sequence[int | None] = (64, 256)  # where each image is there nine times
+SHIFTED_MOST_STEPS, SHIFTED_EPOCHS = 60, 30
 SEEDS = (100, 101)  # of draws for tuning
 MEMBERS = 5  # networks a setting and draw, at first
 KINDS = ("single", "committee")  # as results name them
@@ -30,13 +32,16 @@ FINALISTS = 2  # for single networks, and for committees
 Results = Mapping["Settings", Sequence[Result]]
 
 
-def grid(example_count: int) -> "list[Settings]":
+def grid(example_count: int, *, is_shifted: bool = False) -> "list[Settings]":
     """Return the settings to try."""
     from straight_through import Settings
 
-    sizes = [size for size in BATCH_SIZES if _is_sensible(size, example_count)]
+    sizes, most_steps, epochs = BATCH_SIZES, MOST_STEPS, EPOCHS
+    if is_shifted:
+        sizes, most_steps, epochs = SHIFTED_BATCH_SIZES, SHIFTED_MOST_STEPS, SHIFTED_EPOCHS
+    sizes = [size for size in sizes if _is_sensible(size, example_count, most_steps)] or [None]
     return [
-        Settings(learning_rate=rate, batch_size=size, epoch_count=EPOCHS, output_scale=scale)
+        Settings(learning_rate=rate, batch_size=size, epoch_count=epochs, output_scale=scale)
         for rate, size, scale in product(LEARNING_RATES, sizes, OUTPUT_SCALES)
     ]
 
@@ -59,10 +64,10 @@ def _ranked(results: Results, kind: str) -> "list[Settings]":
     return sorted(results, key=mean, reverse=True)
 
 
-def _is_sensible(batch_size: int | None, example_count: int) -> bool:
+def _is_sensible(batch_size: int | None, example_count: int, most_steps: int) -> bool:
     if batch_size is None:
         return True
-    return batch_size < example_count <= MOST_STEPS * batch_size
+    return batch_size < example_count <= most_steps * batch_size
 
 
 def worded(settings: "Settings") -> str:

@@ -429,6 +429,21 @@ def test_an_interrupt_under_noise_gives_energies_without_noise() -> None:
     assert found.energies[0] == slow_energy(letters_problem(), engine, found.network())
 
 
+@pytest.mark.parametrize("noise", [None, Noise(inverted=0.1)], ids=["clean", "noisy"])
+@pytest.mark.parametrize("batches", [None, Growing(first=30)], ids=["all", "batches"])
+def test_without_a_quench_the_last_sweep_is_warm(
+    noise: Noise | None, batches: Growing | None
+) -> None:
+    problem = many_examples()
+    warm = replace(BATCHES, noise=noise, batches=batches, sweep_count=3, quench_sweeps=0, coldest=5)
+    found = warm.solve(problem, seed=1)
+    assert found.info["sweeps"] == 3
+    assert found.energies.tolist() == energies_of(problem, warm, found)
+    quenched = replace(warm, quench_sweeps=4).solve(problem, seed=1)
+    assert quenched.info["sweeps"] == 7
+    assert quenched.energies.mean() < found.energies.mean()
+
+
 def test_noise_inverts_and_drops_as_often_as_asked() -> None:
     spins = np.ones((300, 300), dtype=np.int8)
     inverted = Noise(inverted=0.2).disturb(spins, np.random.default_rng(0))
@@ -711,6 +726,7 @@ def test_pairwise_outputs_must_be_two_or_more() -> None:
     [
         ({"replica_count": 0}, "replica_count must be at least 1"),
         ({"sweep_count": 1.5}, "sweep_count must be a whole number"),
+        ({"quench_sweeps": -1}, "quench_sweeps must be at least 0"),
         ({"hottest": 0.0}, "hottest must be a positive factor"),
         ({"coldest": float("nan")}, "coldest must be a positive factor"),
         ({"outputs": "softmax"}, "outputs must be 'threshold' or 'pairwise'"),

@@ -19,11 +19,12 @@ def engine(
     example_count: int,
     outputs: Literal["threshold", "pairwise"] = "pairwise",
     is_alone: bool = False,
+    copy_count: int = 1,
 ) -> ForwardAnnealing:
     inputs = np.ones((example_count, topology.input_count), dtype=np.int8)
     wanted = np.tile([1] + [-1] * (topology.output_count - 1), (example_count, 1))
     problem = TrainingProblem(topology, inputs, wanted)
-    return engine_for(problem, outputs, is_alone=is_alone)
+    return engine_for(problem, outputs, is_alone=is_alone, copy_count=copy_count)
 
 
 def test_a_member_is_one_replica_on_one_thread() -> None:
@@ -102,3 +103,30 @@ def test_the_outputs_of_a_convolution_count_by_their_usual_number_of_arcs() -> N
     topology = Topology.parse("conv(3x3)", inputs=(6, 6), outputs=3)
     found = engine(topology, 2_000)  # 16 arcs into an output, 9 into a hidden neuron
     assert (found.target_margin, found.margin_cap) == (6, 2)
+
+
+@pytest.mark.parametrize(
+    ("count", "is_alone", "quench_sweeps"), [(39, False, 0), (39, True, 5), (40, False, 5)]
+)
+def test_members_of_few_examples_that_vote_keep_a_little_heat(
+    count: int, is_alone: bool, quench_sweeps: int
+) -> None:
+    assert engine(MNIST, count, is_alone=is_alone).quench_sweeps == quench_sweeps
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_copies_do_not_count_as_examples_and_ask_for_less(is_alone: bool) -> None:
+    plain = engine(MNIST, 100, is_alone=is_alone)
+    copied = engine(MNIST, 900, is_alone=is_alone, copy_count=9)
+    assert plain.softness is not None
+    assert copied.softness == pytest.approx(plain.softness * (1 if is_alone else 0.65))
+    assert plain.target_margin is not None
+    factor = 0.65 if is_alone else 0.55
+    assert copied.target_margin == pytest.approx(factor * plain.target_margin, abs=2)
+    assert copied.sweep_count == 20
+
+
+def test_batches_are_made_of_all_copies() -> None:
+    small = Topology.dense(2, 2, 2)
+    assert engine(small, 9_999, copy_count=9).batches is None
+    assert engine(small, 18_000, copy_count=9).batches == Growing(first=5_000, last=9_000)

@@ -39,7 +39,6 @@ from qubonn.watching import TARGET_SLICE, Report, Watch, require_seed
 
 __all__ = ["ForwardAnnealing"]
 
-QUENCH_SWEEPS = 5  # at temperature zero, at the end
 MOST_SOFTNESS = 100  # already all sums of all but the largest neurons lie in the window
 MEASURED_CHANGES = 10_000  # from which temperatures are measured, at least where 16 networks do
 
@@ -69,8 +68,9 @@ class ForwardAnnealing:
     A sweep proposes every weight and bias once. Each layer has temperatures of its own, measured on
     the problem, and shared weights have theirs; `hottest` and `coldest` scale them. With `noise`
     each sweep sees the examples through other errors, with `batches` other examples, and the same
-    share of the field: for large data sets. The last few sweeps, and all energies that are
-    returned, see all examples as they are; those reported on the way are estimates.
+    share of the field: for large data sets. Then come `quench_sweeps` at temperature zero. These,
+    and all energies that are returned, see all examples as they are; those reported on the way are
+    estimates.
     Margin strengths are rounded by up to 2 % where that lets lanes be narrow. A problem's
     `output_strength` plays no part.
 
@@ -90,11 +90,13 @@ class ForwardAnnealing:
     batches: Growing | None = None
     hottest: float = 1.0
     coldest: float = 1.0
+    quench_sweeps: int = 5
     thread_count: int | None = None
 
     def __post_init__(self) -> None:
         require_count("replica_count", self.replica_count)
         require_count("sweep_count", self.sweep_count)
+        require_count("quench_sweeps", self.quench_sweeps, least=0)
         for name in ("target_margin", "margin_cap", "thread_count"):
             if getattr(self, name) is not None:
                 require_count(name, getattr(self, name))
@@ -242,9 +244,10 @@ class _Run:
 
     def temperatures(self) -> NDArray[np.float64]:
         """A row for each sweep: temperatures of the groups of parameters; then zeros."""
-        hot, cold = measured_temperatures(self.problem, self.settings)
-        hottest, coldest = hot * self.settings.hottest, cold * self.settings.coldest
-        return cooling(hottest, coldest, self.settings.sweep_count, QUENCH_SWEEPS)
+        settings = self.settings
+        hot, cold = measured_temperatures(self.problem, settings)
+        hottest, coldest = hot * settings.hottest, cold * settings.coldest
+        return cooling(hottest, coldest, settings.sweep_count, settings.quench_sweeps)
 
     def best_energy(self) -> float:
         """The lowest energy of any replica now; of a batch, what all examples might have."""

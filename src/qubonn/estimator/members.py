@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from qubonn.checks import require_count
+from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding import CodeBook
 from qubonn.errors import RangeError
 from qubonn.estimator.labelling import class_scores, is_one_hot, vote_for
@@ -59,6 +59,7 @@ class Recipe:
     book: CodeBook
     dropout: Dropout | None = None
     is_alone: bool = False  # whether the committee has one member only
+    copy_count: int = 1  # how often each example is in the problem: as it is, then in other places
 
     @property
     def run_count(self) -> int:
@@ -78,7 +79,8 @@ class Recipe:
             raise RangeError(f"solver must be 'auto', an engine or a sampler; got {self.solver!r}")
         outputs: Literal["pairwise", "threshold"]
         outputs = "pairwise" if is_one_hot(self.book) else "threshold"
-        return replace(self, solver=engine_for(problem, outputs, is_alone=self.is_alone))
+        engine = engine_for(problem, outputs, is_alone=self.is_alone, copy_count=self.copy_count)
+        return replace(self, solver=engine)
 
     def on_one_thread(self) -> "Recipe":
         """Keep a solver of ours to one thread, where jobs use the cores; the result is the same."""
@@ -89,31 +91,33 @@ class Recipe:
     def train(
         self, problem: TrainingProblem, number: int, seed: int, seconds: float | None
     ) -> Member:
-        """Train one member: the best network of one run."""
+        """Train one member: the best network of one run, and ask it the examples as they are."""
         start = time.perf_counter()
         options: dict[str, Any] = {"seed": seed, "time_limit": seconds}
         if self.dropout is None:
             result = train(problem, self.solver, **options)
         else:
             result = train_with_dropout(problem, self.dropout, self.solver, **options)
-        outputs = result.network.predict_outputs(problem.input_spins)
+        count = problem.example_count // self.copy_count
+        inputs, wanted = problem.input_spins[:count], problem.output_spins[:count]
+        outputs = result.network.predict_outputs(inputs)
         return Member(
             number,
             result.network,
             float(result.energies[0]),
-            int((outputs != problem.output_spins).sum()),
-            self._accuracy(result.network, problem),
+            int((outputs != wanted).sum()),
+            self._accuracy(result.network, inputs, wanted),
             type(self.solver).__name__,
             result.stop,
             result.info.get("sweeps"),
             time.perf_counter() - start,
         )
 
-    def _accuracy(self, network: BinaryNetwork, problem: TrainingProblem) -> float:
+    def _accuracy(self, network: BinaryNetwork, inputs: SpinMatrix, wanted: SpinMatrix) -> float:
         alone = Committee([network], vote_for(self.book))
-        scores = class_scores(alone, self.book, alone.votes(problem.input_spins))
+        scores = class_scores(alone, self.book, alone.votes(inputs))
         answers = self.book.codewords[scores.argmax(axis=1)]
-        return float((answers == problem.output_spins).all(axis=1).mean())
+        return float((answers == wanted).all(axis=1).mean())
 
 
 def dropout_for(wanted: object, topology: Topology) -> Dropout | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from qubonn.engines import ForwardAnnealing, Growing
-from qubonn.engines.forward import QUENCH_SWEEPS
 from qubonn.formulation import TrainingProblem
 from qubonn.watching import Progress
 
@@ -71,7 +70,7 @@ def measured_pace(engine: ForwardAnnealing, problem: TrainingProblem, seconds: f
     first, last = steps[0], steps[-1]
     done = info["sweeps"] * (1 - first.part / last.part)  # between the two reports
     per_sweep = (last.seconds - first.seconds) / done if done else spent / max(info["sweeps"], 1)
-    setting_up = max(spent - info["sweeps"] * per_sweep, 0) + QUENCH_SWEEPS * per_sweep
+    setting_up = max(spent - info["sweeps"] * per_sweep, 0) + engine.quench_sweeps * per_sweep
     return Pace(setting_up / share, max(per_sweep, 1e-9))
 
 

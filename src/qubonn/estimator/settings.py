@@ -15,33 +15,46 @@ from qubonn.topology import Topology
 
 __all__ = ["engine_for"]
 
-SWEEPS = 40
+SWEEPS, QUENCH_SWEEPS = 40, 5
+FEW = 40  # examples; fewer leave members that vote a little heat
 HOTTEST, COLDEST = 0.03, 0.3  # factors of the measured temperatures; soft neurons need little heat
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
 MOST_LEAD = 0.8  # of the number of arcs into an output; twice that is the largest lead there is
+SHIFTED, SHIFTED_ALONE = (0.65, 0.55), (1.0, 0.65)  # softness and lead, of those of other examples
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
 
 def engine_for(
-    problem: TrainingProblem, outputs: Literal["threshold", "pairwise"], *, is_alone: bool
+    problem: TrainingProblem,
+    outputs: Literal["threshold", "pairwise"],
+    *,
+    is_alone: bool,
+    copy_count: int = 1,
 ) -> ForwardAnnealing:
     """Return a short anneal; what it aims at depends on how many examples there are.
 
-    A network that answers alone should be surer of few examples than one of many that vote.
+    A network that answers alone should be surer of few examples than one of many that vote. Where
+    each example is there in several copies, moved a little, neither need be as sure.
     """
-    count, topology = problem.example_count, problem.topology
+    all_count, topology = problem.example_count, problem.topology
+    count, is_shifted = all_count // copy_count, copy_count > 1
+    softness, lead = _softness(count), _lead(count, is_alone=is_alone)
+    if is_shifted:
+        factors = SHIFTED_ALONE if is_alone else SHIFTED
+        softness, lead = softness * factors[0], lead * factors[1]
     root = _root(topology, is_output=True)
-    lead = min(_lead(count, is_alone=is_alone) * root, MOST_LEAD * root**2)
-    last = max(FIRST_BATCH, count // 2)
+    lead = min(lead * root, MOST_LEAD * root**2)
+    last = max(FIRST_BATCH, all_count // 2)
     return ForwardAnnealing(
         replica_count=1,
-        sweep_count=SWEEPS,
+        sweep_count=_shifted_sweeps(count) if is_shifted else SWEEPS,
+        quench_sweeps=QUENCH_SWEEPS if is_alone or count >= FEW else 0,
         outputs=outputs,
         target_margin=max(2, 2 * round(lead / 2)) if outputs == "pairwise" else None,
         margin_cap=max(2, round(CAP * _root(topology, is_output=False))),
-        softness=_softness(count),
-        batches=Growing(first=FIRST_BATCH, last=last) if count > MANY else None,
+        softness=softness,
+        batches=Growing(first=FIRST_BATCH, last=last) if all_count > MANY else None,
         hottest=HOTTEST,
         coldest=COLDEST,
         thread_count=1,
@@ -66,6 +79,15 @@ def _lead(example_count: int, *, is_alone: bool) -> float:
     [6.8, 3.4, 1.4]
     """
     return max(1.4, (13.5 if is_alone else 10.0) * pow(example_count, -0.23))
+
+
+def _shifted_sweeps(example_count: int) -> int:
+    """Return how many sweeps to make where each example is seen in several places.
+
+    >>> [_shifted_sweeps(count) for count in (20, 60, 400)]
+    [5, 12, 20]
+    """
+    return min(20, max(5, example_count // 5))
 
 
 def _root(topology: Topology, *, is_output: bool) -> float:

@@ -1,0 +1,126 @@
+"""Images moved by a few pixels: which copies there are, and what the classifier makes of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import qubonn as qn
+from qubonn.errors import RangeError, ShapeError
+from qubonn.estimator.shifting import copy_count, shift_for, with_shifts
+
+
+def slowly_moved(image: NDArray[np.int64], down: int, right: int) -> NDArray[np.int64]:
+    """Pixel by pixel: what was up and left of each; beyond the edge, the edge."""
+    *channels, height, width = image.shape
+    found = np.empty_like(image)
+    for channel in np.ndindex(*channels):
+        for y in range(height):
+            for x in range(width):
+                source = np.clip(y - down, 0, height - 1), np.clip(x - right, 0, width - 1)
+                found[(*channel, y, x)] = image[(*channel, *source)]
+    return found
+
+
+@given(
+    st.lists(st.integers(1, 2), max_size=1),
+    st.tuples(st.integers(2, 5), st.integers(2, 5)),
+    st.integers(1, 3),
+    st.integers(0, 1),
+)
+def test_there_is_one_copy_for_each_place(
+    channels: list[int], sides: tuple[int, int], count: int, shift: int
+) -> None:
+    shape = (*channels, *sides)
+    images = np.arange(count * np.prod(shape)).reshape(count, *shape)
+    found = with_shifts(images.reshape(count, -1), shape, shift)
+    steps = range(-shift, shift + 1)
+    wanted = [
+        np.concatenate([slowly_moved(image, down, right).ravel() for image in images]).tolist()
+        for down in steps
+        for right in steps
+    ]
+    copies = found.reshape(copy_count(shift), -1).tolist()
+    assert sorted(copies) == sorted(wanted)
+    assert copies[0] == images.ravel().tolist()
+
+
+@pytest.mark.parametrize(
+    ("shape", "count", "is_usual", "shift"),
+    [
+        ((28, 28), 5_000, True, 1),
+        ((3, 24, 32), 10, True, 1),
+        ((28, 28), 5_001, True, 0),  # copies of many take long
+        ((8, 8), 100, True, 0),  # a pixel is much there
+        (None, 100, True, 0),
+        ((28, 28), 100, False, 0),
+    ],
+)
+def test_auto_moves_large_images_of_which_there_are_few(
+    shape: tuple[int, ...] | None, count: int, is_usual: bool, shift: int
+) -> None:
+    assert shift_for("auto", shape, count, is_usual=is_usual) == shift
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shape", "error", "words"),
+    [
+        ("some", (28, 28), RangeError, "shifts must be 'auto' or a number of pixels; got 'some'"),
+        (-1, (28, 28), RangeError, "shifts must be at least 0; got -1"),
+        (1.5, (28, 28), RangeError, "shifts must be a whole number"),
+        (2, None, ShapeError, "shifts=2 needs images"),
+        (4, (8, 4), RangeError, r"less than the sides of \(8, 4\); got 4"),
+    ],
+)
+def test_other_shifts_are_refused(
+    wanted: object, shape: tuple[int, ...] | None, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        shift_for(wanted, shape, 10, is_usual=True)
+
+
+def two_bars(side: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """An upright and a level bar in the middle of an image."""
+    images = np.zeros((2, side, side), dtype=np.int64)
+    images[0, 4:-4, side // 2] = images[1, side // 2, 4:-4] = 1
+    return images, np.array([0, 1])
+
+
+def test_a_classifier_knows_bars_that_were_moved() -> None:
+    images, classes = two_bars(24)
+    rows = images.reshape(2, -1)
+    moved = with_shifts(rows, (24, 24), 1)
+    asked = np.tile(classes, 9)
+    classifier = qn.QuboClassifier(8, committee_size=3, random_state=0)
+    assert classifier.fit(images, classes).score(moved, asked) == 1
+    assert classifier.set_params(shifts=0).fit(images, classes).score(moved, asked) < 1
+
+
+def test_flat_rows_and_images_are_moved_alike_and_flat_rows_alone_are_not() -> None:
+    images, classes = two_bars(24)
+    classifier = qn.QuboClassifier(4, committee_size=1, random_state=0)
+    cube = classifier.fit(images, classes).committee_
+    rows = images.reshape(2, -1)
+    assert classifier.set_params(image_shape=(24, 24)).fit(rows, classes).committee_ == cube
+    alone = classifier.set_params(image_shape=None).fit(rows, classes).committee_
+    assert alone == classifier.set_params(shifts=0).fit(images, classes).committee_
+    assert alone != cube
+
+
+def test_members_report_on_the_images_as_they_are() -> None:
+    images, classes = two_bars(24)
+    classifier = qn.QuboClassifier(4, committee_size=2, random_state=0).fit(images, classes)
+    inputs = classifier.binariser_.encode(images.reshape(2, -1))
+    wanted = classifier.code_book_.encode(classes)
+    for member in classifier.members_:
+        wrong = member.network.predict_outputs(inputs) != wanted
+        assert member.violation_count == wrong.sum()
+
+
+def test_shifts_are_kept_in_files(tmp_path: object) -> None:
+    images, classes = two_bars(24)
+    classifier = qn.QuboClassifier(2, shifts=2, committee_size=1, random_state=0)
+    path = f"{tmp_path}/model.qubonn"
+    classifier.fit(images, classes).save(path)
+    assert qn.load(path).shifts == 2
