@@ -98,6 +98,22 @@ def test_images_and_convolutions_are_trained_from_idx_files(
     assert said["test_accuracy"] > 0.7
 
 
+def test_images_are_learned_from_where_they_are_and_beside_that(
+    tmp_path: Path, call_json: CallJson
+) -> None:
+    images = np.zeros((2, 12, 12), dtype=np.uint8)
+    images[0, 2:-2, 6] = images[1, 6, 2:-2] = 255
+    moved = np.roll(images, 1, axis=(1, 2))
+    np.savez(tmp_path / "bars.npz", x_train=images, y_train=[0, 1], x_test=moved, y_test=[0, 1])
+
+    def accuracy(*options: object) -> float:
+        words = ("train", "bars.npz", "--test", "bars.npz", "--hidden", 8, "--committee", 3)
+        return float(call_json(*words, *options)["test_accuracy"])
+
+    assert accuracy("--shifts", 1) == 1
+    assert accuracy() < 1  # so small images stay where they are
+
+
 def test_npz_arrays_are_trained_on_and_tested(tmp_path: Path, call_json: CallJson) -> None:
     letters = qn.datasets.letters(seed=0)
     np.savez(
@@ -140,6 +156,8 @@ def test_accuracy_that_was_asked_for_decides_the_exit_code(flowers: Path, call: 
         (["flowers.csv", "-t", "kind", "--binariser", "x"], "number of thresholds"),
         (["flowers.csv", "-t", "kind", "--image", "7"], "a shape such as"),
         (["flowers.csv", "-t", "kind", "--image", "9x9"], "one per pixel"),
+        (["flowers.csv", "-t", "kind", "--shifts", "1"], "--shifts needs images: say --image"),
+        (["flowers.csv", "-t", "kind", "--image", "1x3", "--shifts", "2"], "less than the sides"),
         (["flowers.csv", "-t", "kind", "--topology", "fc("], "fc("),
         (["flowers.csv", "-t", "kind", "--separator", "ab"], "one character"),
         (["flowers.csv", "-t", "kind", "-o", "flowers.csv"], "must end in .qubonn"),

@@ -44,6 +44,12 @@ Ctrl-C keeps the networks that are trained, or the one in training as far as it 
     "--committee", type=click.IntRange(1), default=10, show_default=True, help="Networks that vote."
 )
 @click.option(
+    "--shifts",
+    type=click.IntRange(0),
+    metavar="PIXELS",
+    help="Learn from images also moved by up to so many pixels; by one if sides have 24 or more.",
+)
+@click.option(
     "--dropout",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     metavar="SHARE",
@@ -88,6 +94,7 @@ def command(
     reading: Reading,
     networks: Networks,
     committee: int,
+    shifts: int | None,
     dropout: float | None,
     time_limit: float | None,
     seed: int,
@@ -116,8 +123,11 @@ def command(
     else:
         learned, tested = split(learned, test_share, seed)
     learned = some_per_class(learned, networks.per_class, seed)
+    if shifts and networks.image is None and learned.inputs.ndim < 3:
+        raise click.UsageError("--shifts needs images: say --image ROWSxCOLUMNS for rows of pixels")
     settings = {
         "committee_size": committee,
+        "shifts": "auto" if shifts is None else shifts,
         "dropout": dropout,
         "time_limit": time_limit,
         "random_state": seed,
