@@ -11,6 +11,7 @@ import argparse
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from qubonn.estimator.settings import engine_for
 from tables import head, show
 
 MEMBERS = 8
+COPIES = 9  # of each image, moved by up to a pixel
 Engine = qn.ForwardAnnealing
 
 
@@ -53,6 +55,8 @@ CHANGES: dict[str, tuple[float, Callable[[Engine], Engine]]] = {  # margin stren
     "inputs dropped, 15 %": (0, lambda engine: replace(engine, noise=qn.Noise(dropped=0.15))),
     "ten times as hot": (0, lambda engine: replace(engine, hottest=0.3, coldest=3)),
     "no heat": (0, lambda engine: replace(engine, hottest=1e-6, coldest=1e-6)),
+    "no quench": (0, lambda engine: replace(engine, quench_sweeps=0)),
+    "a quench of 5 sweeps": (0, lambda engine: replace(engine, quench_sweeps=5)),
     "10 sweeps": (0, lambda engine: replace(engine, sweep_count=10)),
     "200 sweeps": (0, lambda engine: replace(engine, sweep_count=200)),
 }
@@ -85,13 +89,22 @@ def main() -> None:
             show(name, f"{100 * share:.2f}; {seconds:.1f} s")
         return
     head("what is changed", *(f"{count} a class" for count in arguments.counts))
-    for name, (margin, change) in CHANGES.items():
+    ways = {
+        name: partial(measure, margin=margin, change=change)
+        for name, (margin, change) in CHANGES.items()
+    }
+    for name, way in (ways | {"images moved by a pixel as well": measure_moved}).items():
         cells = []
         for count in arguments.counts:
             splits = [(mnist.tuning_split(count, seed), seed) for seed in arguments.seeds]
-            found = np.mean([measure(split, seed, margin, change) for split, seed in splits], 0)
+            found = np.mean([way(split, seed) for split, seed in splits], 0)
             cells.append(f"{100 * found[0]:.1f}, {100 * found[1]:.1f}; {found[2]:.2f} s")
         show(name, *cells)
+
+
+def measure_moved(split: Split, seed: int) -> tuple[float, float, float]:
+    """Measure the defaults on images, each also moved by a pixel."""
+    return measure(split.shifted(), seed, 0, lambda engine: engine, copy_count=COPIES)
 
 
 def measure(
@@ -100,12 +113,13 @@ def measure(
     margin: float,
     change: Callable[[Engine], Engine],
     member_count: int = MEMBERS,
+    copy_count: int = 1,
 ) -> tuple[float, float, float]:
     """Return shares of right answers, single and together, and seconds a network."""
     topology = qn.Topology.dense(split.train_spins.shape[1], HIDDEN, 10)
     outputs = qn.CodeBook.one_hot(range(10)).encode(split.train_classes)
     problem = qn.TrainingProblem(topology, split.train_spins, outputs, margin_strength=margin)
-    engine = change(engine_for(problem, "pairwise", is_alone=False))
+    engine = change(engine_for(problem, "pairwise", is_alone=False, copy_count=copy_count))
     engine = replace(engine, replica_count=member_count)
     replace(engine, sweep_count=1).solve(problem, time_limit=0.01)  # compile
     start = time.perf_counter()

@@ -1,5 +1,7 @@
 """Images moved by a few pixels: which copies there are, and what the classifier makes of them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -118,9 +120,10 @@ def test_members_report_on_the_images_as_they_are() -> None:
         assert member.violation_count == wrong.sum()
 
 
-def test_shifts_are_kept_in_files(tmp_path: object) -> None:
+def test_shifts_are_kept_in_files(tmp_path: Path) -> None:
     images, classes = two_bars(24)
     classifier = qn.QuboClassifier(2, shifts=2, committee_size=1, random_state=0)
-    path = f"{tmp_path}/model.qubonn"
-    classifier.fit(images, classes).save(path)
-    assert qn.load(path).shifts == 2
+    classifier.fit(images, classes).save(tmp_path / "model.qubonn")
+    loaded = qn.load(tmp_path / "model.qubonn")
+    assert isinstance(loaded, qn.QuboClassifier)
+    assert loaded.shifts == 2
