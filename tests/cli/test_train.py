@@ -106,12 +106,13 @@ def test_images_are_learned_from_where_they_are_and_beside_that(
     moved = np.roll(images, 1, axis=(1, 2))
     np.savez(tmp_path / "bars.npz", x_train=images, y_train=[0, 1], x_test=moved, y_test=[0, 1])
 
-    def accuracy(*options: object) -> float:
+    def train(*options: object) -> dict[str, Any]:
         words = ("train", "bars.npz", "--test", "bars.npz", "--hidden", 8, "--committee", 3)
-        return float(call_json(*words, *options)["test_accuracy"])
+        return call_json(*words, *options)
 
-    assert accuracy("--shifts", 1) == 1
-    assert accuracy() < 1  # so small images stay where they are
+    moved_too, as_they_are = train("--shifts", 1), train()  # so small images stay where they are
+    assert (moved_too["shift"], as_they_are["shift"]) == (1, 0)
+    assert moved_too["test_accuracy"] == 1 > as_they_are["test_accuracy"]
 
 
 def test_npz_arrays_are_trained_on_and_tested(tmp_path: Path, call_json: CallJson) -> None:

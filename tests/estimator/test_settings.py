@@ -126,6 +126,16 @@ def test_copies_do_not_count_as_examples_and_ask_for_less(is_alone: bool) -> Non
     assert copied.sweep_count == 20
 
 
+def test_of_few_images_in_several_places_a_network_alone_is_softer_and_surer() -> None:
+    few, more = (engine(MNIST, 9 * count, is_alone=True, copy_count=9) for count in (39, 40))
+    assert few.softness is not None
+    assert more.softness is not None
+    assert few.softness > 1.2 * more.softness
+    assert few.target_margin is not None
+    assert more.target_margin is not None
+    assert few.target_margin > 1.2 * more.target_margin
+
+
 def test_batches_are_made_of_all_copies() -> None:
     small = Topology.dense(2, 2, 2)
     assert engine(small, 9_999, copy_count=9).batches is None

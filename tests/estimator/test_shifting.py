@@ -108,6 +108,7 @@ def test_flat_rows_and_images_are_moved_alike_and_flat_rows_alone_are_not() -> N
     alone = classifier.set_params(image_shape=None).fit(rows, classes).committee_
     assert alone == classifier.set_params(shifts=0).fit(images, classes).committee_
     assert alone != cube
+    assert classifier.shift_ == 0
 
 
 def test_members_report_on_the_images_as_they_are() -> None:
@@ -126,4 +127,4 @@ def test_shifts_are_kept_in_files(tmp_path: Path) -> None:
     classifier.fit(images, classes).save(tmp_path / "model.qubonn")
     loaded = qn.load(tmp_path / "model.qubonn")
     assert isinstance(loaded, qn.QuboClassifier)
-    assert loaded.shifts == 2
+    assert (loaded.shifts, loaded.shift_) == (2, 2)

@@ -53,6 +53,7 @@ def report_training(
         {
             "examples": len(learned),
             "columns": learned.column_count,
+            "shift": classifier.shift_,
             "classes": [_plain(name) for name in classifier.classes_],
             **document,
             **{f"{name}_accuracy": right / count for name, (right, count) in scores.items()},
@@ -127,8 +128,12 @@ def _margins(classifier: "qn.QuboClassifier", table: Table) -> dict[str, int]:
 def _described(table: Table, classifier: "qn.QuboClassifier") -> str:
     return (
         f"{table.source}: {len(table):,} examples to learn from, {table.column_count} columns, "
-        f"{len(classifier.classes_)} classes"
+        f"{len(classifier.classes_)} classes{_moved_text(classifier.shift_)}"
     )
+
+
+def _moved_text(shift: int) -> str:
+    return f"; each also moved by up to {shift} pixel{'s' * (shift > 1)}" if shift else ""
 
 
 def _accuracy_text(right: int, count: int) -> str:

@@ -100,6 +100,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Constraints of the paper that the best member violates on the training examples: outputs
         that are not as the label code wants them. With one-hot outputs a network can be right in
         all examples and still violate some, because the largest output wins, positive or not.
+    shift_ : int
+        By how many pixels images were moved; 0 where they stayed where they are.
     is_interrupted_ : bool
         Whether Ctrl-C ended the training.
     n_features_in_, feature_names_in_
@@ -189,7 +191,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         everyone = {**kept, **{member.number: member for member in trained}}
         if not everyone:
             raise KeyboardInterrupt
-        return self._keep(frame, everyone, is_interrupted)
+        return self._keep(frame, everyone, is_interrupted, shift)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return how much speaks for each class: log probabilities, up to a constant.
@@ -276,10 +278,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return shift_for(self.shifts, image_shape, example_count, is_usual=is_usual)
 
     def _keep(
-        self, frame: Frame, members: dict[int, Member], is_interrupted: bool
+        self, frame: Frame, members: dict[int, Member], is_interrupted: bool, shift: int = 0
     ) -> "QuboClassifier":
         """Set what was learned, all at once."""
-        self.classes_ = frame.book.classes
+        self.classes_, self.shift_ = frame.book.classes, shift
         self.binariser_, self.code_book_ = frame.binariser, frame.book
         self.members_ = tuple(members[number] for number in sorted(members))
         networks = [member.network for member in self.members_]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from qubonn.checks import require_count
 from qubonn.encoding import CodeBook
 from qubonn.errors import FileFormatError, QubonnError
 from qubonn.estimator.file_parts import (
@@ -66,6 +67,7 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
         "parameters": parameters,
         "n_features_in": int(classifier.n_features_in_),
         "classes_are_objects": is_object,
+        "shift": classifier.shift_,
         "is_interrupted": classifier.is_interrupted_,
         "members": [_record(member) for member in classifier.members_],
     }
@@ -106,6 +108,7 @@ def classifier_of(arrays: dict[str, NDArray[Any]]) -> "QuboClassifier":
     classifier.committee_ = committee
     classifier.members_ = _members(description, committee)
     classifier.violation_count_ = min(member.violation_count for member in classifier.members_)
+    classifier.shift_ = require_count("shift", description.get("shift", 0), least=0)
     classifier.is_interrupted_ = description.get("is_interrupted") is True
     if "feature_names" in arrays:
         classifier.feature_names_in_ = _feature_names(arrays["feature_names"], width)

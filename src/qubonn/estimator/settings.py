@@ -21,7 +21,6 @@ HOTTEST, COLDEST = 0.03, 0.3  # factors of the measured temperatures; soft neuro
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
 MOST_LEAD = 0.8  # of the number of arcs into an output; twice that is the largest lead there is
-SHIFTED, SHIFTED_ALONE = (0.65, 0.55), (1.0, 0.65)  # softness and lead, of those of other examples
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
 
@@ -41,7 +40,7 @@ def engine_for(
     count, is_shifted = all_count // copy_count, copy_count > 1
     softness, lead = _softness(count), _lead(count, is_alone=is_alone)
     if is_shifted:
-        factors = SHIFTED_ALONE if is_alone else SHIFTED
+        factors = _shifted_factors(count, is_alone=is_alone)
         softness, lead = softness * factors[0], lead * factors[1]
     root = _root(topology, is_output=True)
     lead = min(lead * root, MOST_LEAD * root**2)
@@ -79,6 +78,13 @@ def _lead(example_count: int, *, is_alone: bool) -> float:
     [6.8, 3.4, 1.4]
     """
     return max(1.4, (13.5 if is_alone else 10.0) * pow(example_count, -0.23))
+
+
+def _shifted_factors(example_count: int, *, is_alone: bool) -> tuple[float, float]:
+    """Return softness and lead where each example is seen in several places, of those elsewhere."""
+    if not is_alone:
+        return 0.65, 0.55
+    return (1.3, 0.85) if example_count < FEW else (1.0, 0.65)
 
 
 def _shifted_sweeps(example_count: int) -> int:
