@@ -20,10 +20,10 @@ import qubonn as qn
 from fewshot.data import Mnist, Split
 from fewshot.methods import HIDDEN, shares_right
 from qubonn.estimator.settings import engine_for
+from qubonn.estimator.shifting import copy_count
 from tables import head, show
 
 MEMBERS = 8
-COPIES = 9  # of each image, moved by up to a pixel
 Engine = qn.ForwardAnnealing
 
 
@@ -104,7 +104,7 @@ def main() -> None:
 
 def measure_moved(split: Split, seed: int) -> tuple[float, float, float]:
     """Measure the defaults on images, each also moved by a pixel."""
-    return measure(split.shifted(), seed, 0, lambda engine: engine, copy_count=COPIES)
+    return measure(split.shifted(), seed, 0, lambda engine: engine, copies=copy_count(1))
 
 
 def measure(
@@ -113,13 +113,13 @@ def measure(
     margin: float,
     change: Callable[[Engine], Engine],
     member_count: int = MEMBERS,
-    copy_count: int = 1,
+    copies: int = 1,
 ) -> tuple[float, float, float]:
     """Return shares of right answers, single and together, and seconds a network."""
     topology = qn.Topology.dense(split.train_spins.shape[1], HIDDEN, 10)
     outputs = qn.CodeBook.one_hot(range(10)).encode(split.train_classes)
     problem = qn.TrainingProblem(topology, split.train_spins, outputs, margin_strength=margin)
-    engine = change(engine_for(problem, "pairwise", is_alone=False, copy_count=copy_count))
+    engine = change(engine_for(problem, "pairwise", is_alone=False, copy_count=copies))
     engine = replace(engine, replica_count=member_count)
     replace(engine, sweep_count=1).solve(problem, time_limit=0.01)  # compile
     start = time.perf_counter()

@@ -55,8 +55,7 @@ class Split:
 
     def shifted(self) -> "Split":
         """Each image to learn from nine times: as it is, and moved by one pixel each way."""
-        pixels = with_shifts(self.train_pixels, self.image_shape, 1)
-        classes = np.tile(self.train_classes, len(pixels) // len(self.train_pixels))
+        pixels, classes = with_shifts(self.train_pixels, self.train_classes, self.image_shape, 1)
         return replace(self, train_pixels=pixels, train_classes=classes)
 
     @cached_property

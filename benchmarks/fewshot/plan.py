@@ -68,7 +68,9 @@ class Plan:
     ) -> None:
         self.cases, self.member_count, self.has_torch = cases, member_count, has_torch
         self._split = lru_cache(maxsize=1)(partial(_split, mnist))  # one case after the other
-        self._digest = lru_cache(maxsize=None)(lambda case: self._split(case).digest)
+        self._digest = lru_cache(maxsize=None)(
+            lambda case, method: _shown(self._split(case), method).digest
+        )
         self._grid = lru_cache(maxsize=None)(self._new_grid)
 
     def tuning_jobs(self) -> list[Job]:
@@ -131,13 +133,8 @@ class Plan:
         return jobs
 
     def _new_grid(self, case: Case, method: str) -> "list[Settings]":
-        split = self._shown(case, method)
+        split = _shown(self._split(case), method)
         return tuning.grid(len(split.train_classes), is_shifted=method == STRAIGHT_SHIFTED)
-
-    def _shown(self, case: Case, method: str) -> Split:
-        """Return the examples that gradients see."""
-        split = self._split(case)
-        return split.shifted() if method == STRAIGHT_SHIFTED else split
 
     def _finalists(self, case: Case, method: str, store: Store) -> "list[Settings]":
         count = min(tuning.MEMBERS, self.member_count)
@@ -183,9 +180,9 @@ class Plan:
             "code": methods.code_of_straight_through(),
         }
 
-        def train(_: Split) -> Result:
-            split = self._shown(case, method)
-            return methods.train_straight_through(split, member_count, case.seed, settings)
+        def train(split: Split) -> Result:
+            shown = _shown(split, method)
+            return methods.train_straight_through(shown, member_count, case.seed, settings)
 
         return self._job(case, method, named, train, tuning.worded(settings))
 
@@ -200,7 +197,7 @@ class Plan:
         part = f"{case.part} tuning" if case.is_tuning else case.part
         size = f"{case.per_class} a class, " if case.per_class else ""
         title = f"{part}, {size}seed {case.seed}, {method}{details and f' ({details})'}"
-        settings = settings | {"data": self._digest(case), "hidden": methods.HIDDEN}
+        settings = settings | {"data": self._digest(case, method), "hidden": methods.HIDDEN}
         key = Key.of(part, case.per_class, case.seed, method, settings)
         return Job(key, title, lambda: train(self._split(case)))
 
@@ -215,6 +212,11 @@ def cases_of(parts: list[str], counts: list[int], seeds: list[int]) -> list[Case
 def _by_gradients(case: Case) -> tuple[str, ...]:
     """Return the methods that train by gradients; small digits are not moved."""
     return (STRAIGHT, STRAIGHT_SHIFTED) if case.part == IMAGES else (STRAIGHT,)
+
+
+def _shown(split: Split, method: str) -> Split:
+    """Return the examples that a method sees."""
+    return split.shifted() if method == STRAIGHT_SHIFTED else split
 
 
 def _tuning_cases(case: Case) -> list[Case]:

@@ -36,7 +36,9 @@ def test_there_is_one_copy_for_each_place(
 ) -> None:
     shape = (*channels, *sides)
     images = np.arange(count * np.prod(shape)).reshape(count, *shape)
-    found = with_shifts(images.reshape(count, -1), shape, shift)
+    classes = np.arange(count)
+    found, class_of = with_shifts(images.reshape(count, -1), classes, shape, shift)
+    assert class_of.reshape(-1, count).tolist() == [classes.tolist()] * copy_count(shift)
     steps = range(-shift, shift + 1)
     wanted = [
         np.concatenate([slowly_moved(image, down, right).ravel() for image in images]).tolist()
@@ -54,6 +56,8 @@ def test_there_is_one_copy_for_each_place(
         ((28, 28), 5_000, True, 1),
         ((3, 24, 32), 10, True, 1),
         ((28, 28), 5_001, True, 0),  # copies of many take long
+        ((3, 200, 200), 33, True, 1),
+        ((3, 200, 200), 34, True, 0),  # and so do those of large ones
         ((8, 8), 100, True, 0),  # a pixel is much there
         (None, 100, True, 0),
         ((28, 28), 100, False, 0),
@@ -70,7 +74,9 @@ def test_auto_moves_large_images_of_which_there_are_few(
     [
         ("some", (28, 28), RangeError, "shifts must be 'auto' or a number of pixels; got 'some'"),
         (-1, (28, 28), RangeError, "shifts must be at least 0; got -1"),
-        (1.5, (28, 28), RangeError, "shifts must be a whole number"),
+        (1.5, (28, 28), RangeError, "shifts must be 'auto' or a number of pixels; got 1.5"),
+        (True, (28, 28), RangeError, "shifts must be 'auto' or a number of pixels; got True"),
+        (None, (28, 28), RangeError, "shifts must be 'auto' or a number of pixels; got None"),
         (2, None, ShapeError, "shifts=2 needs images"),
         (4, (8, 4), RangeError, r"less than the sides of \(8, 4\); got 4"),
     ],
@@ -92,8 +98,7 @@ def two_bars(side: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def test_a_classifier_knows_bars_that_were_moved() -> None:
     images, classes = two_bars(24)
     rows = images.reshape(2, -1)
-    moved = with_shifts(rows, (24, 24), 1)
-    asked = np.tile(classes, 9)
+    moved, asked = with_shifts(rows, classes, (24, 24), 1)
     classifier = qn.QuboClassifier(8, committee_size=3, random_state=0)
     assert classifier.fit(images, classes).score(moved, asked) == 1
     assert classifier.set_params(shifts=0).fit(images, classes).score(moved, asked) < 1
@@ -112,13 +117,35 @@ def test_flat_rows_and_images_are_moved_alike_and_flat_rows_alone_are_not() -> N
 
 
 def test_members_report_on_the_images_as_they_are() -> None:
-    images, classes = two_bars(24)
-    classifier = qn.QuboClassifier(4, committee_size=2, random_state=0).fit(images, classes)
-    inputs = classifier.binariser_.encode(images.reshape(2, -1))
-    wanted = classifier.code_book_.encode(classes)
+    generator = np.random.default_rng(0)
+    images, classes = generator.integers(0, 2, (40, 24, 24)), np.arange(40) % 2  # nothing to learn
+    classifier = qn.QuboClassifier(2, committee_size=2, random_state=0).fit(images, classes)
+    rows, class_of = with_shifts(images.reshape(40, -1), classes, (24, 24), 1)
+    inputs = classifier.binariser_.encode(rows)
+    wanted = classifier.code_book_.encode(class_of)
     for member in classifier.members_:
         wrong = member.network.predict_outputs(inputs) != wanted
-        assert member.violation_count == wrong.sum()
+        assert member.violation_count == wrong[:40].sum() < wrong.sum()
+        sums = qn.Committee([member.network], "sums").votes(inputs[:40])
+        assert member.accuracy == (sums.argmax(axis=1) == classes).mean()
+
+
+def test_members_that_are_kept_and_those_that_join_them_see_the_same() -> None:
+    images, classes = two_bars(24)
+    classifier = qn.QuboClassifier(4, committee_size=2, shifts=0, random_state=0)
+    classifier.fit(images, classes).set_params(warm_start=True, committee_size=3)
+    with pytest.raises(RangeError, match="shifts of the members that it keeps, 0; got 1"):
+        classifier.set_params(shifts=1).fit(images, classes)
+    assert classifier.set_params(shifts="auto").fit(images, classes).shift_ == 0
+    plain = qn.QuboClassifier(4, committee_size=3, shifts=0, random_state=0)
+    assert classifier.committee_ == plain.fit(images, classes).committee_
+
+
+@pytest.mark.parametrize(("dropout", "shift"), [(0, 1), (0.5, 0)])
+def test_no_dropout_is_as_usual(dropout: float, shift: int) -> None:
+    images, classes = two_bars(24)
+    classifier = qn.QuboClassifier(4, committee_size=1, random_state=0, dropout=dropout)
+    assert classifier.fit(images, classes).shift_ == shift
 
 
 def test_shifts_are_kept_in_files(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from qubonn.estimator.labelling import (
 from qubonn.estimator.members import Member, Recipe, dropout_for, member_seeds, root_seed
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
 from qubonn.estimator.shifting import copy_count, shift_for, with_shifts
-from qubonn.training import Committee
+from qubonn.training import Committee, Dropout
 from qubonn.watching import Watch
 
 __all__ = ["QuboClassifier"]
@@ -49,9 +49,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         where `X` comes as examples x rows x columns or examples x channels x rows x columns.
     shifts : "auto" or int
         Learn from each image also moved by up to so many pixels up, down, left and right, so that
-        a network need not meet it where it was. "auto" is one pixel for up to 5,000 images whose
-        sides have 24 pixels or more, where neither topology, dropout nor solver are given;
-        otherwise 0. Members report on the images as they are.
+        a network need not meet it where it was. "auto" is one pixel for up to 5,000 images, or
+        4,000,000 pixels in all, whose sides have 24 pixels or more, where neither topology, dropout
+        nor solver are given; otherwise 0. Members report on the images as they are.
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits stay as they are; columns of few distinct
         numbers get a threshold between any two; other columns get thresholds at quantiles, about
@@ -164,13 +164,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         numbers, labels = validate_data(self, rows, y, reset=not kept)
         classes, class_of = require_classes(labels, self.classes_ if kept else None)
         frame = self._frame(numbers, classes, image_shape, kept)
-        shift = self._shift(image_shape, len(numbers))
-        copies = copy_count(shift)
-        problem = frame.problem(
-            with_shifts(numbers, image_shape, shift),
-            np.tile(class_of, copies),
-            self.margin_strength,
-        )
+        dropout = dropout_for(self.dropout, frame.topology)
+        shift = self._shift(image_shape, len(numbers), dropout, kept)
+        shown = with_shifts(numbers, class_of, image_shape, shift)
+        problem = frame.problem(*shown, self.margin_strength)
         seeds = member_seeds(root_seed(self.random_state), size)
         missing = {number: seed for number, seed in seeds.items() if number not in kept}
         with _reporting(self.verbose) as report:
@@ -179,9 +176,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 Recipe(
                     self.solver,
                     frame.book,
-                    dropout_for(self.dropout, frame.topology),
+                    dropout,
                     is_alone=size == 1,
-                    copy_count=copies,
+                    copy_count=copy_count(shift),
                 ),
                 missing,
                 n_jobs=self.n_jobs,
@@ -272,10 +269,23 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return Frame(encoder, book, topology)
 
-    def _shift(self, image_shape: tuple[int, ...] | None, example_count: int) -> int:
-        """Return by how many pixels images are moved."""
-        is_usual = self.topology is None and self.dropout is None and isinstance(self.solver, str)
-        return shift_for(self.shifts, image_shape, example_count, is_usual=is_usual)
+    def _shift(
+        self,
+        image_shape: tuple[int, ...] | None,
+        image_count: int,
+        dropout: Dropout | None,
+        kept: dict[int, Member],
+    ) -> int:
+        """Return by how many pixels images are moved; the same for members that are kept."""
+        is_usual = self.topology is None and dropout is None and isinstance(self.solver, str)
+        shift = shift_for(self.shifts, image_shape, image_count, is_usual=is_usual)
+        if not kept or shift == self.shift_:
+            return shift
+        if self.shifts == "auto" and (image_shape is not None or not self.shift_):
+            return int(self.shift_)
+        raise RangeError(
+            f"warm_start needs the shifts of the members that it keeps, {self.shift_}; got {shift}"
+        )
 
     def _keep(
         self, frame: Frame, members: dict[int, Member], is_interrupted: bool, shift: int = 0

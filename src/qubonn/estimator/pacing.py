@@ -47,10 +47,12 @@ class Pace:
         (10, 24)
         >>> Pace(0, 0.1).plan(5, count=10, jobs=2, most_sweeps=40)
         (4, 20)
+        >>> Pace(0, 0.1).plan(5, count=10, jobs=1, most_sweeps=5)
+        (8, 5)
         """
-        waves = ceil(count / jobs)
-        if self.sweeps_in(PLANNED * seconds / waves) < min(FEWEST_SWEEPS, most_sweeps):
-            least = self.setting_up + FEWEST_SWEEPS * self.per_sweep
+        waves, fewest = ceil(count / jobs), min(FEWEST_SWEEPS, most_sweeps)
+        if self.sweeps_in(PLANNED * seconds / waves) < fewest:
+            least = self.setting_up + fewest * self.per_sweep
             waves = max(1, int(PLANNED * seconds / least + 1e-9))
         sweeps = min(self.sweeps_in(PLANNED * seconds / waves), most_sweeps)
         return min(count, waves * jobs), sweeps

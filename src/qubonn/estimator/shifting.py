@@ -3,6 +3,7 @@
 Rows of pixels -> the same rows, then copies of them moved by a few pixels.
 """
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,25 +15,24 @@ from qubonn.errors import RangeError, ShapeError
 __all__ = ["copy_count", "shift_for", "with_shifts"]
 
 LEAST_SIDE = 24  # pixels; in smaller images one pixel is no small step
-MOST_EXAMPLES = 5_000  # that "auto" makes copies of
+MOST_IMAGES, MOST_PIXELS = 5_000, 4_000_000  # that "auto" makes copies of, one by one and in all
 
 
 def shift_for(
-    wanted: object, image_shape: tuple[int, ...] | None, example_count: int, *, is_usual: bool
+    wanted: object, image_shape: tuple[int, ...] | None, image_count: int, *, is_usual: bool
 ) -> int:
     """Return how many pixels to move images by, at most: `wanted`, or what "auto" chooses.
 
-    "auto" is one pixel for up to 5,000 images whose sides have 24 pixels or more, where dense
-    layers are trained as usual; otherwise images stay where they are.
+    "auto" is one pixel for up to 5,000 images, or 4,000,000 pixels in all, whose sides have 24
+    pixels or more, where dense layers are trained as usual; otherwise images stay where they are.
 
     >>> shift_for("auto", (28, 28), 100, is_usual=True), shift_for("auto", None, 9, is_usual=True)
     (1, 0)
     """
-    if isinstance(wanted, str):
-        if wanted != "auto":
-            raise RangeError(f"shifts must be 'auto' or a number of pixels; got {wanted!r:.60}")
-        is_large = image_shape is not None and min(image_shape[-2:]) >= LEAST_SIDE
-        return int(is_usual and is_large and example_count <= MOST_EXAMPLES)
+    if isinstance(wanted, str) and wanted == "auto":
+        return int(is_usual and image_shape is not None and _gains(image_shape, image_count))
+    if isinstance(wanted, (str, bool)) or not isinstance(wanted, (int, np.integer)):
+        raise RangeError(f"shifts must be 'auto' or a number of pixels; got {wanted!r:.60}")
     shift = require_count("shifts", wanted, least=0)
     if shift and image_shape is None:
         raise ShapeError(
@@ -53,23 +53,39 @@ def copy_count(shift: int) -> int:
 
 
 def with_shifts(
-    rows: NDArray[Any], image_shape: tuple[int, ...] | None, shift: int
-) -> NDArray[Any]:
+    rows: NDArray[Any],
+    class_of: NDArray[np.int64],
+    image_shape: tuple[int, ...] | None,
+    shift: int,
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the images as they are, then all of them moved by up to `shift` pixels each way.
 
-    Pixels that come in from outside repeat the edge. `rows` are examples x pixels, channels first.
+    Pixels that come in from outside repeat the edge. `rows` are examples x pixels, channels first;
+    classes come along.
 
-    >>> with_shifts(np.array([[1, 2, 3, 4]]), (2, 2), 1)[:3].tolist()  # as it is, up left, up
-    [[1, 2, 3, 4], [4, 4, 4, 4], [3, 4, 3, 4]]
+    >>> rows, classes = with_shifts(np.array([[1, 2, 3, 4]]), np.array([7]), (2, 2), 1)
+    >>> rows[:3].tolist(), classes.shape  # as it is, up and left, up
+    ([[1, 2, 3, 4], [4, 4, 4, 4], [3, 4, 3, 4]], (9,))
     """
     if not shift or image_shape is None:
-        return rows
-    require_memory("moved images", copy_count(shift) * rows.nbytes)
+        return rows, class_of
+    copies = copy_count(shift)
+    hint = "use fewer images, or shifts=0"
+    require_memory("moved images", (copies + 1) * rows.nbytes, hint=hint)
     *channels, height, width = image_shape
     images = rows.reshape(len(rows), *channels, height, width)
     edges = [(0, 0)] * (images.ndim - 2) + [(shift, shift)] * 2
     padded = np.pad(images, edges, mode="edge")
-    steps = range(2 * shift + 1)
-    places = [(shift, shift), *((y, x) for y in reversed(steps) for x in reversed(steps))]
-    views = [padded[..., y : y + height, x : x + width] for y, x in dict.fromkeys(places)]
-    return np.concatenate([view.reshape(rows.shape) for view in views])
+    steps = range(2 * shift, -1, -1)
+    places = dict.fromkeys([(shift, shift), *((y, x) for y in steps for x in steps)])
+    found = np.empty((copies, *images.shape), dtype=rows.dtype)
+    for copy, (y, x) in zip(found, places, strict=True):
+        copy[:] = padded[..., y : y + height, x : x + width]
+    return found.reshape(-1, rows.shape[1]), np.tile(class_of, copies)
+
+
+def _gains(image_shape: tuple[int, ...], image_count: int) -> bool:
+    """Whether copies are worth their time: a pixel is a small step, and there are not too many."""
+    is_large = min(image_shape[-2:]) >= LEAST_SIDE
+    is_quick = image_count <= MOST_IMAGES and image_count * prod(image_shape) <= MOST_PIXELS
+    return is_large and is_quick
