@@ -47,7 +47,7 @@ Ctrl-C keeps the networks that are trained, or the one in training as far as it 
     "--shifts",
     type=click.IntRange(0),
     metavar="PIXELS",
-    help="Learn from images also moved by up to so many pixels; by one if sides have 24 or more.",
+    help="Learn from images also moved by up to so many pixels; else by one, if large and few.",
 )
 @click.option(
     "--dropout",
