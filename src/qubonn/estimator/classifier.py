@@ -49,7 +49,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         where `X` comes as examples x rows x columns or examples x channels x rows x columns.
     shifts : "auto" or int
         Learn from each image also moved by up to so many pixels up, down, left and right, so that
-        a network need not meet it where it was. "auto" is one pixel for up to 5,000 images, or
+        a network need not meet it where it was. "auto" is one pixel for up to 5,000 images and
         4,000,000 pixels in all, whose sides have 24 pixels or more, where neither topology, dropout
         nor solver are given; otherwise 0. Members report on the images as they are.
     binariser : {"auto", "threshold", "thermometer"}, int or encoder

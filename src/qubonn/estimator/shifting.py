@@ -23,7 +23,7 @@ def shift_for(
 ) -> int:
     """Return how many pixels to move images by, at most: `wanted`, or what "auto" chooses.
 
-    "auto" is one pixel for up to 5,000 images, or 4,000,000 pixels in all, whose sides have 24
+    "auto" is one pixel for up to 5,000 images and 4,000,000 pixels in all, whose sides have 24
     pixels or more, where dense layers are trained as usual; otherwise images stay where they are.
 
     >>> shift_for("auto", (28, 28), 100, is_usual=True), shift_for("auto", None, 9, is_usual=True)
