@@ -30,6 +30,7 @@ from fewshot.plan import (
     STRAIGHT_SHIFTED,
     Case,
     Plan,
+    by_gradients,
     cases_of,
 )
 from fewshot.report import Section, as_markdown, as_text, sections
@@ -112,7 +113,7 @@ def how(plan: Plan, store: Store) -> Section:
             title_of(case, method): plan.chosen(case, method, store)
             for method in (STRAIGHT, STRAIGHT_SHIFTED)
             for case in plan.cases
-            if method == STRAIGHT or case.part == IMAGES
+            if method in by_gradients(case)
         }
         rows += [[title, *map(worded, both)] for title, both in named.items()]
     seeds = sorted({case.seed for case in plan.cases})

@@ -82,7 +82,7 @@ class Plan:
         return [
             self._straight_job(case, method, settings, count)
             for case in cases
-            for method in _by_gradients(case)
+            for method in by_gradients(case)
             for settings in self._grid(case, method)
         ]
 
@@ -93,7 +93,7 @@ class Plan:
         wanted = dict.fromkeys(
             (other, method, settings)
             for case in self.cases
-            for method in _by_gradients(case)
+            for method in by_gradients(case)
             for settings in self._finalists(case, method, store)
             for other in _tuning_cases(case)
         )
@@ -112,7 +112,7 @@ class Plan:
         """Yield all scores that are in the store."""
         for case in self.cases:
             by_kind = {kind: self._jobs_without_straight(case) for kind in KINDS}
-            for method in _by_gradients(case) if self.has_torch else ():
+            for method in by_gradients(case) if self.has_torch else ():
                 for kind, settings in zip(KINDS, self.chosen(case, method, store), strict=True):
                     job = self._straight_job(case, method, settings, self.member_count)
                     by_kind[kind].append(job)
@@ -127,7 +127,7 @@ class Plan:
 
     def _jobs_of(self, case: Case, store: Store) -> list[Job]:
         jobs = self._jobs_without_straight(case)
-        for method in _by_gradients(case) if self.has_torch else ():
+        for method in by_gradients(case) if self.has_torch else ():
             wanted = dict.fromkeys(self.chosen(case, method, store))  # often one for both
             jobs += [self._straight_job(case, method, one, self.member_count) for one in wanted]
         return jobs
@@ -209,7 +209,7 @@ def cases_of(parts: list[str], counts: list[int], seeds: list[int]) -> list[Case
     return (images if IMAGES in parts else []) + (digits if DIGITS in parts else [])
 
 
-def _by_gradients(case: Case) -> tuple[str, ...]:
+def by_gradients(case: Case) -> tuple[str, ...]:
     """Return the methods that train by gradients; small digits are not moved."""
     return (STRAIGHT, STRAIGHT_SHIFTED) if case.part == IMAGES else (STRAIGHT,)
 
