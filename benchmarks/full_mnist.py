@@ -27,7 +27,7 @@ from fewshot.data import Mnist, Split
 from fewshot.methods import byte_counts, code_of_ours, code_of_straight_through, shares_right
 from fewshot.report import mean_and_spread
 from fewshot.store import Key, Result, Store, opened
-from qubonn.estimator.settings import engine_for
+from qubonn.estimator.default_engine import engine_for
 from straight_through import Settings, train_network
 from tables import head, show
 

@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 
 import qubonn as qn
 from qubonn.inference.packing import aligned_zeros
-from qubonn.lanes.pieces import share
-from qubonn.lanes.words import load_at, ones_of, repeated, store_at
+from qubonn.simd.pieces import share
+from qubonn.simd.words import load_at, ones_of, repeated, store_at
 from tables import head, show
 
 try:

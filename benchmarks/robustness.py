@@ -82,8 +82,8 @@ def measure(runs: int) -> list[Row]:
 
 def judge(number: int, strength: float, network: qn.BinaryNetwork) -> Row:
     images = LETTERS.train_inputs
-    cheap_seconds, cheap = timed(partial(network.certify, images, exact=False))
-    exact_seconds, exact = timed(partial(network.certify, images))
+    cheap_seconds, cheap = timed(partial(network.robustness, images, exact=False))
+    exact_seconds, exact = timed(partial(network.robustness, images))
     assert exact.is_exact.all()
     margins = network.margins(images)
     return Row(
@@ -210,8 +210,8 @@ def show_committees(runs: int) -> None:
 
 def committee_cells(committee: qn.Committee) -> list[float]:
     images = LETTERS.train_inputs
-    alone = [member.certify(images).mean_flips for member in committee.members]
-    seconds, found = timed(partial(committee.certify, images))
+    alone = [member.robustness(images).mean_flips for member in committee.members]
+    seconds, found = timed(partial(committee.robustness, images))
     assert found.is_exact.all()
     summary = committee.summary(*pairs())
     assert summary.accuracy is not None
@@ -250,7 +250,7 @@ def show_mnist(folder: Path, count: int = 200) -> None:
         network = qn.train(problem, engine, seed=0).network
         outputs = qn.CodeBook.one_hot(range(10)).encode(labels)
         accuracy = network.summary(images, outputs, decision="largest").accuracy
-        ask = partial(network.certify, images, decision="largest", exact=False)
+        ask = partial(network.robustness, images, decision="largest", exact=False)
         seconds, found = timed(ask)
         show(
             strength,

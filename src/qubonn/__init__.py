@@ -28,14 +28,14 @@ _HOME = {
     "Exhaustive": "qubonn.samplers",
     "Field": "qubonn.formulation",
     "ForwardAnnealing": "qubonn.engines",
-    "Growing": "qubonn.engines",
+    "GrowingBatches": "qubonn.engines",
     "Hamiltonian": "qubonn.quadratic",
     "Ising": "qubonn.quadratic",
     "Iteration": "qubonn.training",
     "LiftedAnnealing": "qubonn.engines",
     "Lowest": "qubonn.samplers",
     "MomentumAnnealing": "qubonn.samplers",
-    "Noise": "qubonn.engines",
+    "InputNoise": "qubonn.engines",
     "PackedInputs": "qubonn.inference",
     "PackedNetwork": "qubonn.inference",
     "PopulationAnnealing": "qubonn.samplers",
@@ -79,9 +79,9 @@ if TYPE_CHECKING:
     from qubonn.encoding import Threshold as Threshold
     from qubonn.engines import CpSat as CpSat
     from qubonn.engines import ForwardAnnealing as ForwardAnnealing
-    from qubonn.engines import Growing as Growing
+    from qubonn.engines import GrowingBatches as GrowingBatches
+    from qubonn.engines import InputNoise as InputNoise
     from qubonn.engines import LiftedAnnealing as LiftedAnnealing
-    from qubonn.engines import Noise as Noise
     from qubonn.errors import QubonnError as QubonnError
     from qubonn.estimator import QuboClassifier as QuboClassifier
     from qubonn.estimator import load as load
@@ -150,14 +150,14 @@ __all__ = [
     "Exhaustive",
     "Field",
     "ForwardAnnealing",
-    "Growing",
+    "GrowingBatches",
     "Hamiltonian",
+    "InputNoise",
     "Ising",
     "Iteration",
     "LiftedAnnealing",
     "Lowest",
     "MomentumAnnealing",
-    "Noise",
     "PackedInputs",
     "PackedNetwork",
     "PopulationAnnealing",

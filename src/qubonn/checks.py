@@ -13,27 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
-__all__ = [
-    "BitMatrix",
-    "BitVector",
-    "IntVector",
-    "SpinMatrix",
-    "SpinVector",
-    "is_finite_number",
-    "require_bits",
-    "require_column_count",
-    "require_count",
-    "require_indices",
-    "require_matrix",
-    "require_memory",
-    "require_real_matrix",
-    "require_real_vector",
-    "require_seconds",
-    "require_spin_matrix",
-    "require_spins",
-    "require_strength",
-]
-
 HARMLESS_BYTES = 64 << 20  # so little that nobody need ask the system for it
 LARGEST_WHOLE = 2**31  # of strengths; with larger ones sums of int64 might wrap around
 

@@ -3,19 +3,6 @@
 Each child is also the builtin exception that people expect, so ``except ValueError`` works too.
 """
 
-__all__ = [
-    "AlphabetError",
-    "FileFormatError",
-    "FitInterrupted",
-    "MissingExtra",
-    "NotationError",
-    "QubonnError",
-    "RangeError",
-    "ShapeError",
-    "StudyMismatch",
-    "TopologyError",
-]
-
 
 class QubonnError(Exception):
     """Base of every error that qubonn raises on purpose."""

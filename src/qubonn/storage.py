@@ -21,15 +21,6 @@ from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError
 
-__all__ = [
-    "read_array",
-    "read_arrays",
-    "read_limited",
-    "read_names",
-    "write_arrays",
-    "write_whole",
-]
-
 MOST_BYTES = 4 << 30  # of one file, and of what it unpacks to
 MOST_CODE_POINT = 0x10FFFF  # of Unicode
 

@@ -13,14 +13,21 @@ from numpy.typing import NDArray
 from qubonn.checks import SpinMatrix
 from qubonn.datasets import letters
 from qubonn.encoding import CodeBook
-from qubonn.engines import Engine, ForwardAnnealing, Growing, Noise, forward, side_by_side
+from qubonn.engines import (
+    Engine,
+    ForwardAnnealing,
+    GrowingBatches,
+    InputNoise,
+    forward,
+    forward_packing,
+)
 from qubonn.engines.forward import _Run, measured_temperatures
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
+from qubonn.stopping import Progress
 from qubonn.topology import Topology
-from qubonn.watching import Progress
 
 ENGINE = ForwardAnnealing(replica_count=3, sweep_count=5)
 
@@ -148,9 +155,9 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
 
 def run_in(lanes: type, problem: TrainingProblem, engine: ForwardAnnealing, seed: int) -> _Run:
     """Start a run whose lanes are no narrower than `lanes`."""
-    most = 0 if lanes is np.int32 else side_by_side.MOST_SMALL
+    most = 0 if lanes is np.int32 else forward_packing.MOST_SMALL
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(side_by_side, "MOST_SMALL", most)
+        patch.setattr(forward_packing, "MOST_SMALL", most)
         return _Run(problem, engine, seed)
 
 
@@ -312,7 +319,7 @@ def test_a_shared_weight_that_moves_all_margins_fits_the_lanes() -> None:
 def test_deep_networks_take_as_many_examples_as_mnist_has(hidden: tuple[int, ...]) -> None:
     problem = random_problem(Topology.dense(5, *hidden, 10), 60_000, margin_strength=0.03)
     engine = ForwardAnnealing(outputs="pairwise", softness=0.5, margin_cap=12)
-    packed = side_by_side.SideBySide(problem, engine.cost_for(problem))
+    packed = forward_packing.PackedExamples(problem, engine.cost_for(problem))
     assert packed.prices.margin * packed.lane_unit == pytest.approx(0.03, rel=0.02)
 
 
@@ -410,7 +417,7 @@ def test_initial_networks_are_where_replicas_start() -> None:
 def test_noise_gives_energies_without_noise_and_another_network() -> None:
     problem = one_hot_problem()
     engine = replace(ENGINE, outputs="pairwise", sweep_count=20)
-    noisy_engine = replace(engine, noise=Noise(inverted=0.1, dropped=0.1))
+    noisy_engine = replace(engine, noise=InputNoise(inverted=0.1, dropped=0.1))
     found, noisy = engine.solve(problem, seed=1), noisy_engine.solve(problem, seed=1)
     assert (found.weight_spins != noisy.weight_spins).any()
     for r in range(len(noisy)):
@@ -423,16 +430,16 @@ def test_an_interrupt_under_noise_gives_energies_without_noise() -> None:
     def interrupt(progress: Progress) -> None:
         raise KeyboardInterrupt
 
-    engine = replace(ENGINE, noise=Noise(inverted=0.3))
+    engine = replace(ENGINE, noise=InputNoise(inverted=0.3))
     found = engine.solve(letters_problem(), report=interrupt)
     assert found.stop is Stop.INTERRUPTED
     assert found.energies[0] == slow_energy(letters_problem(), engine, found.network())
 
 
-@pytest.mark.parametrize("noise", [None, Noise(inverted=0.1)], ids=["clean", "noisy"])
-@pytest.mark.parametrize("batches", [None, Growing(first=30)], ids=["all", "batches"])
+@pytest.mark.parametrize("noise", [None, InputNoise(inverted=0.1)], ids=["clean", "noisy"])
+@pytest.mark.parametrize("batches", [None, GrowingBatches(first=30)], ids=["all", "batches"])
 def test_without_a_quench_the_last_sweep_is_warm(
-    noise: Noise | None, batches: Growing | None
+    noise: InputNoise | None, batches: GrowingBatches | None
 ) -> None:
     problem = many_examples()
     warm = replace(BATCHES, noise=noise, batches=batches, sweep_count=3, quench_sweeps=0, coldest=5)
@@ -446,8 +453,8 @@ def test_without_a_quench_the_last_sweep_is_warm(
 
 def test_noise_inverts_and_drops_as_often_as_asked() -> None:
     spins = np.ones((300, 300), dtype=np.int8)
-    inverted = Noise(inverted=0.2).disturb(spins, np.random.default_rng(0))
-    dropped = Noise(dropped=0.2).disturb(-spins, np.random.default_rng(0))
+    inverted = InputNoise(inverted=0.2).disturb(spins, np.random.default_rng(0))
+    dropped = InputNoise(dropped=0.2).disturb(-spins, np.random.default_rng(0))
     assert abs((inverted == -1).mean() - 0.2) < 0.01  # 7 standard deviations
     assert (dropped == -1).all()
     assert (spins == 1).all()
@@ -456,11 +463,15 @@ def test_noise_inverts_and_drops_as_often_as_asked() -> None:
 @pytest.mark.parametrize("bad", [{"inverted": -0.1}, {"dropped": 1.5}])
 def test_chances_lie_between_0_and_1(bad: dict[str, float]) -> None:
     with pytest.raises(RangeError, match="must be a chance from 0 to 1"):
-        Noise(**bad)
+        InputNoise(**bad)
 
 
 BATCHES = replace(
-    ENGINE, outputs="pairwise", softness=0.5, batches=Growing(first=70, last=130), thread_count=1
+    ENGINE,
+    outputs="pairwise",
+    softness=0.5,
+    batches=GrowingBatches(first=70, last=130),
+    thread_count=1,
 )
 
 
@@ -479,13 +490,15 @@ def test_batches_give_energies_of_all_examples_and_another_network() -> None:
         .forward(problem.input_spins)
         .activation_spins[:, : problem.topology.outputs.start],
     )
-    others = [replace(BATCHES, batches=batches) for batches in (None, Growing(first=70))]
+    others = [replace(BATCHES, batches=batches) for batches in (None, GrowingBatches(first=70))]
     for other in others:
         assert (other.solve(problem, seed=1).weight_spins != found.weight_spins).any()
 
 
-@pytest.mark.parametrize("noise", [None, Noise(inverted=0.05)], ids=["batches", "noisy batches"])
-def test_batches_are_the_same_for_any_number_of_threads(noise: Noise | None) -> None:
+@pytest.mark.parametrize(
+    "noise", [None, InputNoise(inverted=0.05)], ids=["batches", "noisy batches"]
+)
+def test_batches_are_the_same_for_any_number_of_threads(noise: InputNoise | None) -> None:
     engine = replace(BATCHES, noise=noise)
     one = engine.solve(many_examples(), seed=2)
     two = replace(engine, thread_count=2).solve(many_examples(), seed=2)
@@ -494,8 +507,12 @@ def test_batches_are_the_same_for_any_number_of_threads(noise: Noise | None) -> 
 
 
 @pytest.mark.parametrize("count", [1, 5, 64, 65])
-@pytest.mark.parametrize("batches", [Growing(first=1), Growing(first=10**9)], ids=["one", "all"])
-def test_batches_of_any_size_leave_energies_of_all_examples(count: int, batches: Growing) -> None:
+@pytest.mark.parametrize(
+    "batches", [GrowingBatches(first=1), GrowingBatches(first=10**9)], ids=["one", "all"]
+)
+def test_batches_of_any_size_leave_energies_of_all_examples(
+    count: int, batches: GrowingBatches
+) -> None:
     problem = random_problem(Topology.dense(7, 3, 3), count)
     engine = replace(BATCHES, batches=batches)
     found = engine.solve(problem)
@@ -530,7 +547,7 @@ def test_an_interrupt_within_a_batch_gives_energies_of_all_examples(report_count
 def test_an_interrupt_while_a_batch_is_shown_gives_energies_of_all_examples(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    show, shown = side_by_side.SideBySide._with_room, []
+    show, shown = forward_packing.PackedExamples._with_room, []
 
     def show_and_stop(self: Any, replicas: Any, block_count: int) -> Any:
         if self.problem.example_count == 200:  # not while temperatures are measured
@@ -539,7 +556,7 @@ def test_an_interrupt_while_a_batch_is_shown_gives_energies_of_all_examples(
                 raise KeyboardInterrupt
         return show(self, replicas, block_count)
 
-    monkeypatch.setattr(side_by_side.SideBySide, "_with_room", show_and_stop)
+    monkeypatch.setattr(forward_packing.PackedExamples, "_with_room", show_and_stop)
     found = BATCHES.solve(many_examples())
     assert found.stop is Stop.INTERRUPTED
     assert found.energies.tolist() == energies_of(many_examples(), BATCHES, found)
@@ -604,7 +621,7 @@ def test_an_interrupt_keeps_what_there_is() -> None:
 def test_an_interrupt_within_a_slice_gives_the_energies_of_the_networks_it_returns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    advance = side_by_side.SideBySide._advance
+    advance = forward_packing.PackedExamples._advance
 
     def advance_and_stop(
         self: Any, one: Any, energy: int, course: Any, prices: Any, changes: Any
@@ -614,7 +631,7 @@ def test_an_interrupt_within_a_slice_gives_the_energies_of_the_networks_it_retur
             raise KeyboardInterrupt
         return 0
 
-    monkeypatch.setattr(side_by_side.SideBySide, "_advance", advance_and_stop)
+    monkeypatch.setattr(forward_packing.PackedExamples, "_advance", advance_and_stop)
     engine = replace(ENGINE, sweep_count=1000, hottest=20.0)
     found = engine.solve(letters_problem(), seed=4)
     energies = [slow_energy(letters_problem(), engine, found.network(r)) for r in range(3)]
@@ -632,7 +649,7 @@ def test_a_time_limit_holds() -> None:
 
 @pytest.mark.parametrize(
     "extra",
-    [{}, {"noise": Noise(inverted=0.1, dropped=0.1)}, {"batches": Growing(first=500)}],
+    [{}, {"noise": InputNoise(inverted=0.1, dropped=0.1)}, {"batches": GrowingBatches(first=500)}],
     ids=["plain", "noise", "batches"],
 )
 def test_the_memory_that_is_asked_for_is_enough(

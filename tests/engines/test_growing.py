@@ -1,52 +1,52 @@
-"""Growing: sizes of batches, and which examples are in them."""
+"""GrowingBatches: sizes of batches, and which examples are in them."""
 
 import numpy as np
 import pytest
 
-from qubonn.engines import Growing
+from qubonn.engines import GrowingBatches
 from qubonn.errors import RangeError
 
 
 def test_sizes_grow_by_the_same_factor_from_first_to_last() -> None:
-    sizes = Growing(first=100, last=3200).sizes(6, 5000)
+    sizes = GrowingBatches(first=100, last=3200).sizes(6, 5000)
     assert sizes.tolist() == [100, 200, 400, 800, 1600, 3200]
 
 
 def test_the_last_batch_has_all_examples_unless_told_otherwise() -> None:
-    assert Growing(first=3).sizes(7, 500)[[0, -1]].tolist() == [3, 500]
+    assert GrowingBatches(first=3).sizes(7, 500)[[0, -1]].tolist() == [3, 500]
 
 
 @pytest.mark.parametrize(
     ("batches", "sizes"),
     [
-        (Growing(first=100), [10, 10, 10]),
-        (Growing(first=100, last=200), [10, 10, 10]),
-        (Growing(first=5, last=200), [5, 7, 10]),
+        (GrowingBatches(first=100), [10, 10, 10]),
+        (GrowingBatches(first=100, last=200), [10, 10, 10]),
+        (GrowingBatches(first=5, last=200), [5, 7, 10]),
     ],
     ids=["first", "both", "last"],
 )
-def test_no_batch_is_larger_than_the_examples(batches: Growing, sizes: list[int]) -> None:
+def test_no_batch_is_larger_than_the_examples(batches: GrowingBatches, sizes: list[int]) -> None:
     assert batches.sizes(3, 10).tolist() == sizes
 
 
 def test_a_single_sweep_sees_the_first_batch() -> None:
-    assert Growing(first=4, last=8).sizes(1, 10).tolist() == [4]
+    assert GrowingBatches(first=4, last=8).sizes(1, 10).tolist() == [4]
 
 
 def test_a_single_example_is_in_every_batch() -> None:
-    rows = Growing(first=1).rows(3, 1, np.random.default_rng(0))
+    rows = GrowingBatches(first=1).rows(3, 1, np.random.default_rng(0))
     assert [batch.tolist() for batch in rows] == [[0], [0], [0]]
 
 
 def test_batches_have_their_sizes_and_no_example_twice() -> None:
-    batches = Growing(first=7, last=60)
+    batches = GrowingBatches(first=7, last=60)
     rows = list(batches.rows(9, 100, np.random.default_rng(0)))
     assert [len(batch) for batch in rows] == batches.sizes(9, 100).tolist()
     assert [len(set(batch.tolist())) for batch in rows] == [len(batch) for batch in rows]
 
 
 def test_every_example_is_seen_before_any_is_seen_again() -> None:
-    rows = list(Growing(first=25, last=25).rows(8, 100, np.random.default_rng(0)))
+    rows = list(GrowingBatches(first=25, last=25).rows(8, 100, np.random.default_rng(0)))
     first, second = np.concatenate(rows[:4]), np.concatenate(rows[4:])
     assert sorted(first.tolist()) == list(range(100))
     assert sorted(second.tolist()) == list(range(100))
@@ -55,7 +55,10 @@ def test_every_example_is_seen_before_any_is_seen_again() -> None:
 
 def test_generators_decide_which_examples_are_seen() -> None:
     one, again, other = (
-        [batch.tolist() for batch in Growing(first=20).rows(3, 90, np.random.default_rng(seed))]
+        [
+            batch.tolist()
+            for batch in GrowingBatches(first=20).rows(3, 90, np.random.default_rng(seed))
+        ]
         for seed in (1, 1, 2)
     )
     assert one == again
@@ -73,4 +76,4 @@ def test_generators_decide_which_examples_are_seen() -> None:
 )
 def test_bad_sizes_are_refused(first: int, last: int | None, message: str) -> None:
     with pytest.raises(RangeError, match=message):
-        Growing(first=first, last=last)
+        GrowingBatches(first=first, last=last)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_iris
 
 import qubonn as qn
-from qubonn.engines import Found
+from qubonn.engines import Solutions
 from qubonn.errors import FitInterrupted
-from qubonn.watching import Progress
+from qubonn.stopping import Progress
 
 Examples = tuple[NDArray[Any], NDArray[Any]]
 ENGINE = qn.ForwardAnnealing(replica_count=1, sweep_count=40, outputs="pairwise", thread_count=1)
@@ -39,7 +39,7 @@ class Interrupting:
     engine: qn.ForwardAnnealing = ENGINE
     run_count: int = field(default=0)
 
-    def solve(self, problem: qn.TrainingProblem, **options: Any) -> Found:
+    def solve(self, problem: qn.TrainingProblem, **options: Any) -> Solutions:
         self.run_count += 1
         if self.run_count == self.at:
             if self.report_count is None:

@@ -58,7 +58,7 @@ def test_any_number_of_examples_will_do(name: str, rows: int) -> None:
 def test_the_number_of_threads_does_not_matter(
     name: str, thread_count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qubonn.inference.xnor.ARCS_PER_THREAD", 1)
+    monkeypatch.setattr("qubonn.inference.packed_network.ARCS_PER_THREAD", 1)
     monkeypatch.setattr("qubonn.inference.packing.NUMBERS_PER_THREAD", 1)
     assert_exact(GRAPHS[name], 3000, seed=2, thread_count=thread_count)
 

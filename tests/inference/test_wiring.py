@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import qubonn as qn
 from inference.graphs import GRAPHS, convolutions, sharing_strips
 from network.random_networks import topologies
-from qubonn.inference.building import program_of
+from qubonn.inference.builder import program_of
 from qubonn.inference.program import DENSE, GATHER, SLIDE, SPREAD
 from qubonn.inference.wiring import _labels, alike_neurons, strips_of
 

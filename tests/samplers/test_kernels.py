@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 import qubonn as qn
 from qubonn.checks import BitMatrix, BitVector
-from qubonn.lanes import streams as lane_streams
 from qubonn.samplers import _descent_kernels, _kernels
 from qubonn.samplers.refining import descend
+from qubonn.simd import streams as lane_streams
 from qubonn.testing.sampler_contract import random_qubo
 
 kernels: Any = _kernels

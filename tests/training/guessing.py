@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import qubonn as qn
-from qubonn.engines import Found
-from qubonn.watching import Progress, Report
+from qubonn.engines import Solutions
+from qubonn.stopping import Progress, Report
 
 
 @dataclass
@@ -17,7 +17,7 @@ class Guessing:
 
     count: int = 3
     problems: list[qn.TrainingProblem] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
+    found: list[Solutions] = field(default_factory=list)
     starts: list[list[qn.BinaryNetwork]] = field(default_factory=list)
     options: list[dict[str, Any]] = field(default_factory=list)
     hooks: dict[int, Callable[[], qn.Stop]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Guessing:
         target_energy: float | None = None,
         report: Report | None = None,
         initial_networks: Sequence[qn.BinaryNetwork] = (),
-    ) -> Found:
+    ) -> Solutions:
         number = len(self.problems)
         self.problems.append(problem)
         self.starts.append(list(initial_networks))
@@ -45,7 +45,7 @@ class Guessing:
 
     def _guess(
         self, problem: qn.TrainingProblem, generator: np.random.Generator, stop: qn.Stop
-    ) -> Found:
+    ) -> Solutions:
         topology, structure = problem.topology, problem.variables.structure
         weights = generator.choice([-1, 1], (self.count, topology.weight_count)).astype(np.int8)
         biases = generator.choice([-1, 1], (self.count, topology.neuron_count)).astype(np.int8)
@@ -61,6 +61,6 @@ class Guessing:
             ]
         )
         order = np.argsort(energies, kind="stable")
-        return Found(
+        return Solutions(
             problem, weights[order], biases[order], spins[order], energies[order], stop, {}
         )

@@ -22,8 +22,6 @@ from qubonn.datasets.reading import kind_of
 from qubonn.errors import ShapeError
 from qubonn.storage import write_whole
 
-__all__ = ["Answers", "answers_of", "questions", "write_answers"]
-
 
 @dataclass(frozen=True, eq=False)
 class Answers:

@@ -5,8 +5,6 @@ import click
 from qubonn.cli.options import screen_options, seed_option
 from qubonn.cli.screen import Screen
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""Examples:

@@ -17,8 +17,6 @@ from qubonn.estimator.posing import PosedProblem
 from qubonn.estimator.problem_file import SIDECAR, load_problem, sidecar_of
 from qubonn.training import Decoding, decode_samples
 
-__all__ = ["decode_files", "load_posed"]
-
 
 def decode_files(
     screen: Screen,

@@ -11,8 +11,6 @@ from qubonn.cli.screen import Screen
 if TYPE_CHECKING:
     from qubonn.cli.demonstration import Demonstration
 
-__all__ = ["command"]
-
 ACROSS = 10  # test images in a row: those of one letter
 
 

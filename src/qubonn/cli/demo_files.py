@@ -16,8 +16,6 @@ from qubonn.cli.scores import save_model
 from qubonn.estimator.problem_file import save_problem, sidecar_of
 from qubonn.storage import write_whole
 
-__all__ = ["write_demo"]
-
 
 def write_demo(shown: Demonstration, out: Path) -> list[tuple[Path, str]]:
     """Write everything into a folder; return the files and what they are."""

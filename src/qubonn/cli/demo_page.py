@@ -17,8 +17,6 @@ from qubonn.cli.pictures import input_images
 from qubonn.cli.scores import confusion
 from qubonn.cli.svg import bars, curves, spin_image
 
-__all__ = ["demo_page"]
-
 
 def demo_page(shown: Demonstration, out: Path, picture: bytes) -> str:
     """Return the page; `picture` is a PNG of the network."""

@@ -15,8 +15,6 @@ from qubonn.datasets import Letters
 from qubonn.estimator.posing import Design, PosedProblem, pose
 from qubonn.training import TrainingResult
 
-__all__ = ["COMMITTEE", "MARGIN", "Demonstration", "Run", "Way", "demonstrate"]
-
 MARGIN = 0.02  # gamma
 COMMITTEE = 25  # networks
 NO_TARGET = -1e6  # below every energy: asks for reports every ten sweeps

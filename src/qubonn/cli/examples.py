@@ -17,15 +17,6 @@ from qubonn.datasets import Table, read_table
 from qubonn.datasets.reading import kind_of
 from qubonn.errors import AlphabetError, ShapeError
 
-__all__ = [
-    "held_out_table",
-    "labels_among",
-    "learning_table",
-    "options_of",
-    "some_per_class",
-    "split",
-]
-
 MOST_CLASSES = 20  # of few examples; more of them are rather numbers to be predicted
 
 

@@ -11,8 +11,6 @@ from qubonn.cli.screen import Screen
 if TYPE_CHECKING:
     from qubonn.export.c_binarise import Inputs
 
-__all__ = ["command"]
-
 SUFFIX = {"c": ".h", "onnx": ".onnx"}
 
 

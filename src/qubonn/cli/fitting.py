@@ -19,8 +19,6 @@ from qubonn.cli.screen import Screen
 from qubonn.datasets import Table
 from qubonn.errors import AlphabetError, FitInterrupted, QubonnError
 
-__all__ = ["fit", "leave"]
-
 
 def fit(classifier: "qn.QuboClassifier", table: Table, screen: Screen) -> int:
     """Fit the classifier; return OK, INTERRUPTED or TERMINATED."""

@@ -7,8 +7,6 @@ import click
 from qubonn.cli.options import EXISTING, file_to_write, screen_options
 from qubonn.cli.screen import Screen
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""Examples:

@@ -18,8 +18,6 @@ from qubonn.estimator.problem_file import SIDECAR, load_problem, sidecar_of
 from qubonn.quadratic.files import SUFFIXES
 from qubonn.storage import read_names
 
-__all__ = ["inspect_file"]
-
 Facts = list[tuple[str, str]]
 Inspected = tuple[Facts, dict[str, Any], Callable[[Path], None]]
 SHOWN = 12  # classes, columns

@@ -17,8 +17,6 @@ from qubonn.cli.screen import Screen
 from qubonn.experiments.workers import core_count
 from qubonn.inference import PackedInputs
 
-__all__ = ["measure_machine"]
-
 NETWORK = 10  # of the paper
 REPLICAS, SWEEPS = 1000, 1000
 PEER_READS = 20  # dwave-samplers anneals one after the other

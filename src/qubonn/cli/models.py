@@ -9,8 +9,6 @@ from typing import Any
 
 import qubonn as qn
 
-__all__ = ["Model", "load_model"]
-
 
 @dataclass(frozen=True)
 class Model:

@@ -14,19 +14,6 @@ import click
 
 from qubonn.cli.screen import Screen
 
-__all__ = [
-    "DATA",
-    "EXISTING",
-    "Networks",
-    "Reading",
-    "file_to_write",
-    "model_option",
-    "network_options",
-    "reading_options",
-    "screen_options",
-    "seed_option",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -1,7 +1,5 @@
 """The looks of a page: light and dark, wide and narrow; no font, no script, no other file."""
 
-__all__ = ["STYLE"]
-
 STYLE = """
 :root { color-scheme: light dark; --back: #ffffff; --ink: #1f2430; --muted: #6b7383;
   --line: #dfe3ea; --soft: #f5f7fa; --plus: #0072b2; --minus: #d95f02; --good: #1f8a5d;

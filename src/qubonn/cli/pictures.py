@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_couplings", "draw_network", "input_images", "save_figure"]
-
 MOST_CELLS = 1000  # of a picture's side; larger QUBOs are drawn in blocks
 MOST_IMAGES, IMAGES_ACROSS = 48, 12
 INK, NEGATIVE, NOTHING, POSITIVE = "#222222", "#d95f02", "#f0f0f0", "#0072b2"

@@ -3,8 +3,6 @@
 Any text -> the same with control characters and surrogates written out.
 """
 
-__all__ = ["printable", "printable_lines"]
-
 
 def printable(text: str) -> str:
     r"""Return text in one line: control characters, line ends and surrogates as \x1b and the like.

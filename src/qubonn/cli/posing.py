@@ -15,8 +15,6 @@ from qubonn.datasets import Table
 from qubonn.estimator.posing import Design, PosedProblem, pose
 from qubonn.estimator.problem_file import save_problem, sidecar_of
 
-__all__ = ["problem_facts", "qubo_facts", "write_problem"]
-
 
 def write_problem(
     screen: Screen,

@@ -14,8 +14,6 @@ from qubonn.cli.options import (
 )
 from qubonn.cli.screen import Screen
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""Examples:

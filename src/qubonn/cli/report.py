@@ -13,8 +13,6 @@ from qubonn.experiments.store import Store
 from qubonn.experiments.summary import summarise
 from qubonn.storage import write_whole
 
-__all__ = ["command", "stores_in"]
-
 
 @click.command(epilog="Example:  qubonn report reproduction -o report.html")
 @click.argument("store", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)

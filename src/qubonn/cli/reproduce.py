@@ -15,8 +15,6 @@ from qubonn.experiments.store import Store
 from qubonn.experiments.studies import paper_runs, study_of
 from qubonn.experiments.workers import InThisProcess, LocalProcesses, Workers, core_count
 
-__all__ = ["command"]
-
 PARTS: dict[str, tuple[str, ...]] = {
     "table2": ("architectures",),
     "margins": ("margins",),

@@ -13,8 +13,6 @@ import qubonn as qn
 from qubonn.cli.screen import Screen
 from qubonn.datasets import Table
 
-__all__ = ["confusion", "network_facts", "report_training", "save_model"]
-
 SHOWN_CLASSES = 12  # of a confusion table
 MARGIN_EXAMPLES = 1000  # looked at for margins
 

@@ -15,8 +15,6 @@ import click
 
 from qubonn.cli.plain import printable, printable_lines
 
-__all__ = ["Screen"]
-
 Cell = str | int | float
 
 

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["bars", "curves", "spin_image"]
-
 
 def spin_image(spins: NDArray[Any], title: str, cell: int = 12) -> str:
     """Draw a matrix of -1, 0 and +1; 0 stays empty.

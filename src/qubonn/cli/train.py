@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from qubonn import QuboClassifier
     from qubonn.datasets import Table
 
-__all__ = ["command"]
-
 
 @click.command(
     epilog="""Examples:

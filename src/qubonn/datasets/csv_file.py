@@ -18,8 +18,6 @@ from qubonn.datasets.opening import Source
 from qubonn.datasets.table import Table, label_array, listed
 from qubonn.errors import FileFormatError, ShapeError
 
-__all__ = ["read_csv"]
-
 CELLS_AT_ONCE = 1 << 18
 TRUTH = {"true": 1.0, "false": 0.0}
 

@@ -14,8 +14,6 @@ from typing import Any, BinaryIO
 from qubonn.datasets.opening import Source, open_bytes, shown_source
 from qubonn.errors import FileFormatError
 
-__all__ = ["CsvRows", "is_number", "open_rows"]
-
 SEPARATORS = (",", ";", "\t", "|")
 MOST_COLUMNS = 1 << 20
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "<na>"})

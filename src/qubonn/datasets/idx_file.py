@@ -14,8 +14,6 @@ from qubonn.datasets.opening import Source, open_bytes, shown_source
 from qubonn.errors import FileFormatError
 from qubonn.storage import MOST_BYTES
 
-__all__ = ["read_idx"]
-
 TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 MOST_AXES = 8
 BYTES_AT_ONCE = 1 << 22

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import SpinMatrix, SpinVector, require_count, require_spins
 
-__all__ = ["IMAGE_SHAPE", "Letters", "as_text", "letters"]
-
 IMAGE_SHAPE = (5, 5)
 TEST_IMAGES_PER_CLASS = 10
 

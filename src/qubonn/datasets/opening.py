@@ -15,8 +15,6 @@ from typing import BinaryIO
 from qubonn.errors import FileFormatError
 from qubonn.storage import MOST_BYTES
 
-__all__ = ["Source", "open_bytes", "shown_source"]
-
 Source = str | os.PathLike[str]
 GZIP = b"\x1f\x8b"
 

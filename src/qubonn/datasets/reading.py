@@ -18,8 +18,6 @@ from qubonn.datasets.table import Table, label_array, listed
 from qubonn.errors import AlphabetError, FileFormatError, ShapeError
 from qubonn.storage import read_arrays
 
-__all__ = ["kind_of", "read_npz", "read_table"]
-
 Kind = Literal["csv", "idx", "npz"]
 CSV_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
 IDX_NAME = re.compile(r"(.*[.-])?idx[1-9]?(-[a-z]+)?$|.*-ubyte$")

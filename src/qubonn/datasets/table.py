@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from qubonn.errors import AlphabetError, ShapeError
 
-__all__ = ["Table"]
-
 SHOWN_NAMES = 8
 
 

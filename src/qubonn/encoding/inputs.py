@@ -23,8 +23,6 @@ from qubonn.checks import (
 )
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
-__all__ = ["BitPlanes", "InputEncoder", "Thermometer", "Threshold"]
-
 FloatVector = NDArray[np.float64]
 FloatMatrix = NDArray[np.float64]
 

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import IntVector, SpinMatrix, require_column_count, require_spin_matrix
 from qubonn.errors import AlphabetError, ShapeError
 
-__all__ = ["CodeBook", "Labels"]
-
 Labels = Sequence[Hashable] | NDArray[Any]  # one-dimensional
 
 

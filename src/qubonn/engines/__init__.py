@@ -1,20 +1,20 @@
 """Solvers that work on the training problem itself, not on its QUBO."""
 
-from qubonn.engines.base import Engine, Found
+from qubonn.engines.base import Engine, Solutions
 from qubonn.engines.cpsat import CpSat, ExactResult, Proof
 from qubonn.engines.forward import ForwardAnnealing
-from qubonn.engines.growing import Growing
+from qubonn.engines.growing import GrowingBatches
 from qubonn.engines.lifted import LiftedAnnealing
-from qubonn.engines.noise import Noise
+from qubonn.engines.noise import InputNoise
 
 __all__ = [
     "CpSat",
     "Engine",
     "ExactResult",
     "ForwardAnnealing",
-    "Found",
-    "Growing",
+    "GrowingBatches",
+    "InputNoise",
     "LiftedAnnealing",
-    "Noise",
     "Proof",
+    "Solutions",
 ]

@@ -25,22 +25,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from qubonn.engines._seeing_kernels import count_disagreements
-from qubonn.lanes.streams import draw_thresholds
-from qubonn.lanes.sums import sum_of, widen
-from qubonn.lanes.vectors import choose, is_negative, larger, load, store
-
-__all__ = [
-    "Cones",
-    "Course",
-    "Examples",
-    "Prices",
-    "Replica",
-    "Wiring",
-    "anneal_replica",
-    "energy_of",
-    "run_forward",
-]
+from qubonn.engines._tile_kernels import count_disagreements
+from qubonn.simd.streams import draw_thresholds
+from qubonn.simd.sums import sum_of, widen
+from qubonn.simd.vectors import choose, is_negative, larger, load, store
 
 FINE = 16  # energies are kept in 2**-16 of the lanes' unit
 NO_WEIGHT = -1

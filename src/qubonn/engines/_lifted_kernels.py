@@ -14,16 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from qubonn.lanes.streams import (
+from qubonn.simd.streams import (
     load_generator,
     next_random,
     store_generator,
     threshold,
     threshold_scale,
 )
-from qubonn.lanes.vectors import at_most, choose, larger, load, store, to_float
-
-__all__ = ["Circuit", "anneal_all", "anneal_block", "set_changes", "set_counts", "set_energies"]
+from qubonn.simd.vectors import at_most, choose, larger, load, store, to_float
 
 
 class Circuit(NamedTuple):

@@ -1,6 +1,6 @@
 """What every engine is: it solves a training problem without flattening it into a QUBO.
 
-TrainingProblem -> Found.
+TrainingProblem -> Solutions.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,11 @@ from qubonn.checks import SpinMatrix
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
-from qubonn.watching import Report
-
-__all__ = ["Engine", "Found"]
+from qubonn.stopping import Report
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Found:
+class Solutions:
     """The replicas of an engine's run, lowest energy first.
 
     ``energies`` are the total H of each, or an engine's own energy where it says so.
@@ -46,7 +44,9 @@ class Found:
         return len(self.weight_spins)
 
     def __repr__(self) -> str:
-        return f"Found({len(self)} networks, best energy {self.energies[0]:g}, {self.stop.name})"
+        return (
+            f"Solutions({len(self)} networks, best energy {self.energies[0]:g}, {self.stop.name})"
+        )
 
 
 @runtime_checkable
@@ -61,6 +61,6 @@ class Engine(Protocol):
         time_limit: float | None = None,
         target_energy: float | None = None,
         report: Report | None = None,
-    ) -> Found:
+    ) -> Solutions:
         """Return networks, lowest energy first."""
         ...

@@ -16,8 +16,6 @@ from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
 
-__all__ = ["bits_of_networks", "cooling", "require_factors", "with_and_without_rewards"]
-
 T = TypeVar("T")
 
 

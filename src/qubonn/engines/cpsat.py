@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_count
-from qubonn.cp_sat import Solved, cp_model_for, solve
 from qubonn.errors import QubonnError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.watching import Watch, require_seed
-
-__all__ = ["CpSat", "ExactResult", "Proof"]
+from qubonn.ortools import Solved, cp_model_for, solve
+from qubonn.stopping import Watch, require_seed
 
 
 class Proof(Enum):

@@ -1,7 +1,7 @@
 """ForwardAnnealing: anneal weights and biases only; activations follow from the forward pass.
 
-TrainingProblem -> Found, for acyclic networks: the third view. What is left of the paper's energy
-is how wrong the outputs are, the hidden margins and the field.
+TrainingProblem -> Solutions, for acyclic networks: the third view. What is left of the paper's
+energy is how wrong the outputs are, the hidden margins and the field.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,31 +13,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, IntVector, require_count, require_memory
-from qubonn.engines.base import Found
+from qubonn.engines.base import Solutions
 from qubonn.engines.cooling import (
     bits_of_networks,
     cooling,
     require_factors,
     with_and_without_rewards,
 )
-from qubonn.engines.growing import Growing
-from qubonn.engines.noise import Noise
-from qubonn.engines.side_by_side import (
+from qubonn.engines.forward_packing import (
     LANES,
     NO_TARGET,
     Cost,
-    SideBySide,
+    PackedExamples,
     require_acyclic,
     require_pairwise,
 )
-from qubonn.engines.wiring import groups_of
+from qubonn.engines.forward_tables import groups_of
+from qubonn.engines.growing import GrowingBatches
+from qubonn.engines.noise import InputNoise
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
-from qubonn.watching import TARGET_SLICE, Report, Watch, require_seed
-
-__all__ = ["ForwardAnnealing"]
+from qubonn.stopping import TARGET_SLICE, Report, Watch, require_seed
 
 MOST_SOFTNESS = 100  # already all sums of all but the largest neurons lie in the window
 MEASURED_CHANGES = 10_000  # from which temperatures are measured, at least where 16 networks do
@@ -77,7 +75,7 @@ class ForwardAnnealing:
     >>> from qubonn.topology import Topology
     >>> problem = TrainingProblem(Topology.dense(2, 3, 1), [[1, 1], [1, -1]], [[1], [-1]])
     >>> ForwardAnnealing(replica_count=4).solve(problem, target_energy=0)
-    Found(4 networks, best energy 0, TARGET)
+    Solutions(4 networks, best energy 0, TARGET)
     """
 
     replica_count: int = 16
@@ -86,8 +84,8 @@ class ForwardAnnealing:
     target_margin: int | None = None
     margin_cap: int | None = None
     softness: float | None = None
-    noise: Noise | None = None
-    batches: Growing | None = None
+    noise: InputNoise | None = None
+    batches: GrowingBatches | None = None
     hottest: float = 1.0
     coldest: float = 1.0
     quench_sweeps: int = 5
@@ -119,7 +117,7 @@ class ForwardAnnealing:
         target_energy: float | None = None,
         report: Report | None = None,
         initial_networks: Sequence[BinaryNetwork] = (),
-    ) -> Found:
+    ) -> Solutions:
         """Anneal all replicas and return their networks, lowest energy first.
 
         A replica depends on the seed and its number only. Replicas start from random parameters, or
@@ -155,7 +153,7 @@ class _Run:
         initial_networks: Sequence[BinaryNetwork] = (),
     ) -> None:
         self.problem, self.settings, self.visit = problem, settings, 0
-        self.packed = SideBySide(problem, settings.cost_for(problem), settings.thread_count)
+        self.packed = PackedExamples(problem, settings.cost_for(problem), settings.thread_count)
         self.unit = self.packed.unit
         self.groups = groups_of(problem.topology)
         sources = np.random.SeedSequence(seed).spawn(settings.replica_count)
@@ -266,7 +264,7 @@ class _Run:
             self._energies[:] = self.packed.energies(self.replicas)
             self._are_energies_known = True
 
-    def found(self, stop: Stop, watch: Watch) -> Found:
+    def found(self, stop: Stop, watch: Watch) -> Solutions:
         """Unpack all replicas, lowest energy first."""
         order = np.argsort(self.energies, kind="stable")
         weights, biases = (part[order] for part in self.packed.parameters(self.replicas))
@@ -280,7 +278,7 @@ class _Run:
             spins[:, :, topology.outputs.start :] = problem.output_spins
         info = {"sweeps": self.visit // self.packed.visit_count, "seconds": watch.seconds}
         energies = self.energies[order].astype(np.float64) * self.unit
-        return Found(problem, weights, biases, spins, energies, stop, info)
+        return Solutions(problem, weights, biases, spins, energies, stop, info)
 
     def changes(self) -> NDArray[np.float64]:
         """Energy changes of all flips: replicas x (weights, then biases)."""

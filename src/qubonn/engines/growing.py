@@ -1,4 +1,4 @@
-"""Growing: batches of examples, other ones each sweep, more of them as an anneal goes on.
+"""GrowingBatches: batches of examples, other ones each sweep, more of them as an anneal goes on.
 
 Number of sweeps and examples -> which examples each sweep sees.
 """
@@ -11,19 +11,20 @@ import numpy as np
 from qubonn.checks import IntVector, require_count
 from qubonn.errors import RangeError
 
-__all__ = ["Growing"]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Growing:
+class GrowingBatches:
     """Sizes of batches: `first` examples in the first sweep, `last` in the last (default: all).
 
     Sizes grow by the same factor each sweep. Every example is seen before any is seen again, as far
     as batches fit.
 
-    >>> Growing(first=10).sizes(4, 80).tolist()
+    >>> GrowingBatches(first=10).sizes(4, 80).tolist()
     [10, 20, 40, 80]
-    >>> [rows.tolist() for rows in Growing(first=2, last=3).rows(3, 5, np.random.default_rng(0))]
+    >>> [
+    ...     rows.tolist()
+    ...     for rows in GrowingBatches(first=2, last=3).rows(3, 5, np.random.default_rng(0))
+    ... ]
     [[2, 4], [3, 0], [4, 1, 2]]
     """
 

@@ -1,7 +1,7 @@
 """LiftedAnnealing: anneal weights, biases and activations; products and counts are minimised out.
 
-TrainingProblem -> Found, for any topology: cycles, shared weights, skips. A zero of this energy is
-a zero of the paper's, and the other way round. With a margin strength below 1/2 the energy of a
+TrainingProblem -> Solutions, for any topology: cycles, shared weights, skips. A zero of this energy
+is a zero of the paper's, and the other way round. With a margin strength below 1/2 the energy of a
 state is the paper's at its best counts.
 """
 
@@ -14,21 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, require_count, require_memory
-from qubonn.engines.base import Found
-from qubonn.engines.circuit import circuit_of, energy_unit
+from qubonn.engines.base import Solutions
 from qubonn.engines.cooling import (
     bits_of_networks,
     cooling,
     require_factors,
     with_and_without_rewards,
 )
+from qubonn.engines.lifted_tables import circuit_of, energy_unit
 from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
-from qubonn.watching import Report, Watch, require_seed
-
-__all__ = ["LiftedAnnealing"]
+from qubonn.stopping import Report, Watch, require_seed
 
 QUENCH_SWEEPS = 10  # at temperature zero, at the end
 MEASURED = 16  # replicas quenched to measure temperatures
@@ -71,7 +69,7 @@ class LiftedAnnealing:
         target_energy: float | None = None,
         report: Report | None = None,
         initial_networks: Sequence[BinaryNetwork] = (),
-    ) -> Found:
+    ) -> Solutions:
         """Anneal all replicas and return their networks, lowest energy first.
 
         A target is looked for every ten sweeps. Replicas start from random parameters and
@@ -98,8 +96,8 @@ class _Run:
     ) -> None:
         # Numba takes a moment, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._lifted_kernels")
-        self.streams: Any = import_module("qubonn.lanes.streams")
-        self.threads: Any = import_module("qubonn.lanes.threads").threads
+        self.streams: Any = import_module("qubonn.simd.streams")
+        self.threads: Any = import_module("qubonn.simd.threads").threads
         self.problem, self.settings, self.sweep = problem, settings, 0
         is_squared = settings.violation == "squared"
         self.unit = energy_unit(problem, is_squared=is_squared)
@@ -142,7 +140,7 @@ class _Run:
         """The lowest energy of any replica now."""
         return float(self._replica_energies().min())
 
-    def found(self, stop: Stop, watch: Watch) -> Found:
+    def found(self, stop: Stop, watch: Watch) -> Solutions:
         """Unpack all replicas, lowest energy first."""
         energies = self._replica_energies()
         order = np.argsort(energies, kind="stable")
@@ -152,7 +150,7 @@ class _Run:
         )
         shape = (len(order), self.problem.example_count, self.problem.topology.node_count)
         info = {"sweeps": self.sweep, "seconds": watch.seconds}
-        return Found(
+        return Solutions(
             self.problem,
             weights,
             biases,

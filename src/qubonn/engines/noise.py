@@ -1,4 +1,4 @@
-"""Noise: inputs as a network might meet them, with some inverted and some off.
+"""InputNoise: inputs as a network might meet them, with some inverted and some off.
 
 Input spins -> input spins, other ones each time.
 """
@@ -10,14 +10,12 @@ import numpy as np
 from qubonn.checks import SpinMatrix
 from qubonn.errors import RangeError
 
-__all__ = ["Noise"]
-
 
 @dataclass(frozen=True, kw_only=True)
-class Noise:
+class InputNoise:
     """Chances that an input of an example is inverted, and that it is dropped: set to -1.
 
-    >>> Noise(dropped=0.5).disturb(np.ones((1, 8), np.int8), np.random.default_rng(0))
+    >>> InputNoise(dropped=0.5).disturb(np.ones((1, 8), np.int8), np.random.default_rng(0))
     array([[ 1,  1,  1, -1, -1, -1, -1, -1]], dtype=int8)
     """
 

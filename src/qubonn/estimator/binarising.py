@@ -13,8 +13,6 @@ from qubonn.checks import require_count
 from qubonn.encoding import InputEncoder, Thermometer, Threshold
 from qubonn.errors import RangeError, ShapeError
 
-__all__ = ["fit_binariser", "spins_per_column"]
-
 ALL_SPINS = 256  # of all columns together, about; more gained nothing on the four data sets
 MOST_SPINS = 15  # of one column
 EXAMPLES_PER_SPIN = 4  # a threshold that fewer examples speak for is noise

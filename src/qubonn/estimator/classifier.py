@@ -28,10 +28,8 @@ from qubonn.estimator.labelling import (
 from qubonn.estimator.members import Member, Recipe, dropout_for, member_seeds, root_seed
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
 from qubonn.estimator.shifting import copy_count, shift_for, with_shifts
+from qubonn.stopping import Watch
 from qubonn.training import Committee, Dropout
-from qubonn.watching import Watch
-
-__all__ = ["QuboClassifier"]
 
 
 class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -16,12 +16,10 @@ from qubonn.errors import AlphabetError, FileFormatError
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
 
-__all__ = ["encoder_arrays", "encoder_of", "parameters_of", "plain_parameters", "text_array"]
-
 _THERMOMETER = ("thresholds", "column_of", "bin_values")
 _RECORDS = {  # constructor arguments that are records of plain values
     "Dropout": "qubonn.training",
-    "Noise": "qubonn.engines",
+    "InputNoise": "qubonn.engines",
     "ForwardAnnealing": "qubonn.engines",
     "LiftedAnnealing": "qubonn.engines",
     "CpSat": "qubonn.engines",

@@ -35,8 +35,6 @@ from qubonn.training.committee import committee_arrays, committee_of
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
 
-__all__ = ["classifier_of", "load_classifier", "save_classifier"]
-
 FORMAT, VERSION = "qubonn-classifier", 1
 _RECORD: dict[str, Any] = {
     "number": int,

@@ -13,8 +13,6 @@ from qubonn.encoding import CodeBook, InputEncoder
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 
-__all__ = ["Frame"]
-
 
 @dataclass(frozen=True)
 class Frame:

@@ -12,11 +12,9 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs
 
 from qubonn.estimator.members import Member, Recipe
-from qubonn.estimator.pacing import compile_kernels, measured_pace
+from qubonn.estimator.time_budget import compile_kernels, measured_pace
 from qubonn.formulation import TrainingProblem
-from qubonn.watching import Progress, Report
-
-__all__ = ["train_members"]
+from qubonn.stopping import Progress, Report
 
 LEAST_SECONDS = 1e-3
 

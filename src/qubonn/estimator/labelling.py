@@ -13,16 +13,7 @@ from qubonn.encoding import CodeBook
 from qubonn.errors import AlphabetError, RangeError
 from qubonn.training import Committee
 from qubonn.training.committee import Vote
-from qubonn.training.evidence import EVIDENCE_UNIT, vote_evidence
-
-__all__ = [
-    "book_for",
-    "class_scores",
-    "is_one_hot",
-    "probabilities",
-    "require_classes",
-    "vote_for",
-]
+from qubonn.training.vote_odds import EVIDENCE_UNIT, vote_evidence
 
 WARMTH = 0.6  # of sums, times the root of their terms: least log loss on held-out examples
 

@@ -15,8 +15,6 @@ from qubonn.training import load as load_trained
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
 
-__all__ = ["load"]
-
 
 def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClassifier":
     """Read a network, a committee or a classifier; anything else gives one clear error."""

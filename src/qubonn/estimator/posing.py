@@ -24,8 +24,6 @@ from qubonn.training import Committee
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
 
-__all__ = ["Design", "PosedProblem", "pose"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Design:

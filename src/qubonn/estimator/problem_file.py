@@ -22,8 +22,6 @@ from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_limited, write_whole
 from qubonn.topology import Topology
 
-__all__ = ["SIDECAR", "load_problem", "save_problem", "sidecar_of"]
-
 FORMAT, VERSION = "qubonn-problem", 1
 SIDECAR = ".problem.json"
 STRENGTHS = ("product_strength", "margin_strength", "output_strength")

@@ -15,8 +15,6 @@ from qubonn.encoding import BitPlanes, InputEncoder, Threshold
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.topology import Topology
 
-__all__ = ["flattened", "has_planes", "input_shape", "topology_for"]
-
 
 def flattened(X: Any, image_shape: object) -> tuple[Any, tuple[int, ...] | None]:
     """Return images as rows of pixels, and the shape of one; other data as they are.

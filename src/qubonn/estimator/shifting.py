@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from qubonn.checks import require_count, require_memory
 from qubonn.errors import RangeError, ShapeError
 
-__all__ = ["copy_count", "shift_for", "with_shifts"]
-
 LEAST_SIDE = 24  # pixels; in smaller images one pixel is no small step
 MOST_IMAGES, MOST_PIXELS = 5_000, 4_000_000  # that "auto" makes copies of, one by one and in all
 

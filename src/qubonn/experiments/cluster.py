@@ -10,8 +10,6 @@ from typing import Any
 from qubonn.errors import MissingExtra, QubonnError, RangeError
 from qubonn.experiments.workers import WorkersLost
 
-__all__ = ["Cluster"]
-
 RETRIES = 10  # of a run whose workers keep dying, before we give up
 CONNECT_SECONDS = 30
 

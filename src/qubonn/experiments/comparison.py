@@ -11,13 +11,11 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.experiments.chance import fraction_test, holm, mean_test, order_test
+from qubonn.experiments.significance import fraction_test, holm, mean_test, order_test
 from qubonn.experiments.spec import Setting
 from qubonn.experiments.studies import published_row
 from qubonn.experiments.summary import SettingSummary, StudySummary
 from qubonn.paper import Published
-
-__all__ = ["TESTS", "Comparison", "Verdict", "compare"]
 
 LEVEL = 0.05
 TRAINING_IMAGES = 4

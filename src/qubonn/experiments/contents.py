@@ -24,8 +24,6 @@ from qubonn.experiments.versions import read_versions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Contents", "Picture", "Section", "contents_of", "in_order"]
-
 
 @dataclass(frozen=True)
 class Picture:

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from qubonn.errors import FileFormatError, QubonnError
 
-__all__ = ["connect", "fill", "is_new", "reading", "transaction"]
-
 APPLICATION = 0x71_62_6E_6E  # "qbnn", so that another SQLite file is not taken for a store
 FORMAT = 1
 WAIT_SECONDS = 60.0  # for another process that is writing

@@ -13,8 +13,6 @@ from qubonn.experiments.store import Store
 from qubonn.experiments.summary import StudySummary
 from qubonn.experiments.versions import read_versions
 
-__all__ = ["comparisons_csv", "runs_csv"]
-
 SETTING = ("network", "margin_strength", "learning_rate", "dropped")
 
 

@@ -21,8 +21,6 @@ from qubonn.experiments.tables import (
     settings_in,
 )
 
-__all__ = ["draws_table", "making_table", "replicas_table", "temperatures_table"]
-
 
 def replicas_table(name: str, summaries: Sequence[StudySummary]) -> Table:
     """What the replicas add that the paper throws away."""

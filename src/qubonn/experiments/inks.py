@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["BAND", "FIRST", "INK", "MUTED", "SECOND", "THIRD", "page_svg", "style", "svg_file"]
-
 INK, MUTED, GRID, BAND = "#1f2430", "#7b8494", "#dfe3ea", "#c9ced8"
 FIRST, SECOND, THIRD = "#2f6fde", "#d9662b", "#2a9a6b"
 VARIABLES = {

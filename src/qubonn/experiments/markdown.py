@@ -21,8 +21,6 @@ from qubonn.experiments.wording import HOW, JUDGING, MARKS, MEANINGS
 from qubonn.paper import MEASURES
 from qubonn.storage import write_whole
 
-__all__ = ["default_template", "markdown", "write_figures"]
-
 _PLACE = re.compile(r"^<!-- (table|figure|text): ([\w.-]+) -->$", re.MULTILINE)
 _VALUE = re.compile(r"\{\{([^{}\n]+)\}\}")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")

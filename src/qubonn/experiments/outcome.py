@@ -18,8 +18,6 @@ from qubonn.formulation import Terms, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.network.forward import sign
 
-__all__ = ["Outcome", "Temperatures", "TwoPixelImages", "measure", "two_pixel_images"]
-
 SMALL_COMMITTEE = 25
 
 

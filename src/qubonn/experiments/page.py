@@ -11,8 +11,6 @@ from qubonn.experiments.inks import page_svg, style
 from qubonn.experiments.tables import Cell, Table, plain_name
 from qubonn.experiments.wording import HOW, JUDGING, MARKS, MEANINGS
 
-__all__ = ["html_page"]
-
 _CSS = """
 :root { color-scheme: light dark; --back: #ffffff; --ink: #1f2430; --muted: #6b7383;
   --line: #dfe3ea; --soft: #f5f7fa; --band: #c9ced8; --first: #2f6fde; --second: #c9571c;

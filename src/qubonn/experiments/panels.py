@@ -17,19 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLOURS",
-    "accuracy_against",
-    "boxes_legend",
-    "judged_boxes",
-    "lines_legend",
-    "marks_legend",
-    "panels_of",
-    "patches_legend",
-    "plain_boxes",
-    "training_marks",
-]
-
 PALE = 0.45  # alpha of a box
 HEIGHT = 3.4  # inches of one row of panels
 COLOURS = (FIRST, SECOND, THIRD)

@@ -22,8 +22,6 @@ from qubonn.quadratic import Stop
 from qubonn.samplers import SimulatedAnnealing, TunedAnnealing, tune
 from qubonn.training import train
 
-__all__ = ["Tuned", "perform"]
-
 # Paper, section "A dropout algorithm": what is the same in all of its runs
 DROPPED_INPUTS = 5
 ITERATIONS = 10

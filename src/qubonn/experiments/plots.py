@@ -29,17 +29,6 @@ from qubonn.experiments.summary import SettingSummary, StudySummary
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "draw_boxes",
-    "draw_committees",
-    "draw_draws",
-    "draw_dropout",
-    "draw_feasibility",
-    "draw_histograms",
-    "draw_margin_boxes",
-    "draw_margins_against_accuracy",
-]
-
 
 def draw_boxes(summary: StudySummary) -> "Figure":
     """Test accuracy of all networks as boxes, training accuracy as grey squares."""

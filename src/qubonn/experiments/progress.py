@@ -13,8 +13,6 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from qubonn.experiments.runner import Status
 
-__all__ = ["Pace", "duration", "watching"]
-
 LINE_SECONDS = 30.0  # between two lines where there is no terminal
 PACE_SECONDS = 60.0  # over which runs a second are measured
 

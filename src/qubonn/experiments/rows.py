@@ -10,8 +10,6 @@ from typing import Any, get_args
 from qubonn.experiments.outcome import Outcome
 from qubonn.experiments.spec import Run
 
-__all__ = ["COLUMNS", "LISTS", "Row", "row_of", "trials_of", "values_of"]
-
 COLUMNS = tuple(field.name for field in fields(Outcome))
 LISTS = ("draw_accuracies", "committee_draw_accuracies")  # JSON in the file
 _KINDS = {field.name: field.type for field in fields(Outcome)}

@@ -19,8 +19,6 @@ from qubonn.experiments.store import Store
 from qubonn.experiments.versions import versions
 from qubonn.experiments.workers import Workers, WorkersLost
 
-__all__ = ["Status", "complete", "runs_of"]
-
 LOOK_SECONDS = 2.0  # between two signs of life
 WAIT_SECONDS = 0.3  # for runs that another process does
 TELL_SECONDS = 0.2  # between two reports of progress

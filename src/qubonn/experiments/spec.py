@@ -14,8 +14,6 @@ import numpy as np
 from qubonn.checks import require_count
 from qubonn.errors import FileFormatError, RangeError
 
-__all__ = ["Run", "Setting", "Study"]
-
 TUNING = -1  # the number of the run that tunes the temperatures of a setting
 
 EngineName = Literal["paper", "native"]

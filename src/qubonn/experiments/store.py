@@ -22,8 +22,6 @@ from qubonn.experiments.performing import Tuned
 from qubonn.experiments.rows import COLUMNS, Row, row_of, trials_of, values_of
 from qubonn.experiments.spec import TUNING, Run, Study
 
-__all__ = ["Store"]
-
 STALE_SECONDS = 60.0  # without a sign of life from another machine's process
 
 _SCHEMA = f"""

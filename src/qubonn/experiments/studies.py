@@ -7,8 +7,6 @@ margins" and "A dropout algorithm".
 from qubonn.experiments.spec import EngineName, Setting, Study, Tune
 from qubonn.paper import Published, published
 
-__all__ = ["STUDIES", "paper_runs", "published_row", "study_of"]
-
 STUDIES = {
     "architectures": "18 networks",
     "margins": "Sum of margins",

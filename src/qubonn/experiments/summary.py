@@ -16,8 +16,6 @@ from qubonn.experiments.rows import Row
 from qubonn.experiments.spec import Setting, Study
 from qubonn.experiments.store import Store
 
-__all__ = ["Series", "SettingSummary", "StudySummary", "series_by_value", "summarise"]
-
 NORMAL_95 = 1.96  # half the width of a 95 % band, in standard errors
 
 Values = NDArray[np.float64]

@@ -14,19 +14,6 @@ from qubonn.experiments.summary import SettingSummary, StudySummary
 from qubonn.formulation import ProblemSize, TrainingProblem
 from qubonn.paper import Published, published_counts, topology
 
-__all__ = [
-    "Cell",
-    "Table",
-    "agreement_table",
-    "counts_table",
-    "engine_name",
-    "plain_name",
-    "results_table",
-    "setting_cells",
-    "setting_heads",
-    "settings_in",
-]
-
 HEADS = {
     "test_min": "min",
     "test_max": "max",

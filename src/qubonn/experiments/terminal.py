@@ -11,8 +11,6 @@ from qubonn.experiments.comparison import Verdict
 from qubonn.experiments.tables import Cell, Table
 from qubonn.experiments.wording import MARKS
 
-__all__ = ["rich_table"]
-
 COLOURS = {Verdict.MORE: "red", Verdict.DRAW: "yellow"}
 
 

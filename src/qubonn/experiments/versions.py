@@ -7,8 +7,6 @@ from importlib.metadata import version
 
 from qubonn import __version__
 
-__all__ = ["read_versions", "versions"]
-
 
 @cache
 def versions() -> str:

@@ -5,8 +5,6 @@ Paper, section "Experimental set-up".
 
 from qubonn.experiments.comparison import Verdict
 
-__all__ = ["HOW", "JUDGING", "MARKS", "MEANINGS"]
-
 MARKS = {Verdict.CHANCE: "", Verdict.DRAW: "~", Verdict.MORE: "*", Verdict.UNKNOWN: "?"}
 MEANINGS = {
     Verdict.CHANCE: "no more than chance",

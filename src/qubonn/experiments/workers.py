@@ -14,8 +14,6 @@ from typing import Any, Protocol
 
 from qubonn.checks import require_count
 
-__all__ = ["InThisProcess", "LocalProcesses", "Workers", "WorkersLost", "core_count"]
-
 ONE_THREAD = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

@@ -14,8 +14,6 @@ from qubonn.export.c_text import Section, Table
 from qubonn.export.levels import Comparisons, require_comparisons, whole_levels
 from qubonn.export.model import Exported
 
-__all__ = ["Inputs", "binarising"]
-
 Inputs = Literal["bits", "uint8", "int8", "uint16", "int16", "int32"]
 
 RANGES = {

@@ -24,8 +24,6 @@ from qubonn.export.layout import WORD, Layout, layout_of, packed, word_count
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
 
-__all__ = ["to_c"]
-
 LONGEST_LIST = 80  # of a name, or of labels, in the comment at the top
 SUM = "(int32_t)step->fan_in + 2 * (int32_t)bias - 1 - 2 * (int32_t)disagreements"
 VOTE = {"signs": SUM, "majority": "fires ? 1 : -1", "sums": SUM}

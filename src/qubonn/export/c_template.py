@@ -3,23 +3,6 @@
 Placeholders: $name begins every identifier, $NAME every macro.
 """
 
-__all__ = [
-    "BINARISE",
-    "CLASS_BY_EVIDENCE",
-    "CLASS_BY_VOTES",
-    "FOOT",
-    "HEAD",
-    "LABELS",
-    "MAIN",
-    "OUTPUTS_BY_LARGEST",
-    "OUTPUTS_BY_SIGNS",
-    "PREDICTION",
-    "READ_BITS",
-    "READ_FEATURES",
-    "RUNNING",
-    "TABLES",
-]
-
 HEAD = """\
 /*
  * $title

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from qubonn.errors import RangeError
 
-__all__ = ["Section", "Table", "comment", "identifier", "string_literal", "words_table"]
-
 LONGEST_NAME = 31  # C99 tells names apart by 31 characters at least, and ours have endings
 PER_LINE = 8
 LONGEST_STRING = 4095  # that every C99 compiler takes

@@ -14,8 +14,6 @@ from qubonn.checks import IntVector, SpinMatrix
 from qubonn.export.steps import IntMatrix, Step, levels_of_steps
 from qubonn.topology import Topology
 
-__all__ = ["WORD", "Layout", "layout_of", "packed", "word_count"]
-
 WORD = 32  # bits
 
 # What C knows of a step, in this order. Position (r, c) of rows x columns reads its sources from

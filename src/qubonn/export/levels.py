@@ -14,8 +14,6 @@ from qubonn.checks import IntVector
 from qubonn.encoding import InputEncoder, Thermometer, Threshold
 from qubonn.errors import RangeError
 
-__all__ = ["Comparisons", "comparisons", "float32_levels", "whole_levels"]
-
 
 @dataclass(frozen=True, eq=False)
 class Comparisons:

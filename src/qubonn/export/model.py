@@ -15,9 +15,7 @@ from qubonn.errors import TopologyError
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
 from qubonn.training import Committee
-from qubonn.training.evidence import vote_evidence
-
-__all__ = ["Classes", "Exported", "exported"]
+from qubonn.training.vote_odds import vote_evidence
 
 Decision = Literal["signs", "majority", "sums"]
 

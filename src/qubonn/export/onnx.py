@@ -17,8 +17,6 @@ from qubonn.export.onnx_graph import Form, Graph, Node, require_room
 from qubonn.export.onnx_layers import add_network
 from qubonn.storage import write_whole
 
-__all__ = ["to_onnx"]
-
 OPSET, IR_VERSION = 17, 8
 
 

@@ -13,8 +13,6 @@ from qubonn.export.levels import float32_levels, require_comparisons
 from qubonn.export.model import Classes, Exported
 from qubonn.export.onnx_graph import Graph
 
-__all__ = ["add_decision", "add_inputs"]
-
 
 def add_inputs(graph: Graph, model: Exported, inputs: str) -> tuple[str, int]:
     """Add what makes spins out of numbers; return the tensor of spins and the width of `inputs`."""

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from qubonn.errors import RangeError
 
-__all__ = ["Form", "Graph", "Node", "require_room"]
-
 Form = Literal["float", "int8"]
 
 MOST_BYTES = 2**31 - 2**24  # of constants; a file of protocol buffers ends at 2 GiB

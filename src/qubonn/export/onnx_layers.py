@@ -15,8 +15,6 @@ from qubonn.export.model import Exported
 from qubonn.export.onnx_graph import Graph, require_room
 from qubonn.export.steps import IntMatrix, Step, levels_of_steps
 
-__all__ = ["add_network"]
-
 NARROW = 8  # steps with one position and fewer filters are put together into one matrix
 
 

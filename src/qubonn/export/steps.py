@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector
 from qubonn.topology import Topology
 
-__all__ = ["IntMatrix", "Step", "levels_of_steps"]
-
 IntMatrix = NDArray[np.int64]
 
 

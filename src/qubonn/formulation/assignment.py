@@ -14,8 +14,6 @@ from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork
 from qubonn.network.forward import plan_all, pre_activations_of
 
-__all__ = ["Assignment", "implied", "pack", "residuals", "unpack"]
-
 
 @dataclass(frozen=True, eq=False)
 class Assignment:

@@ -9,8 +9,6 @@ import numpy as np
 
 from qubonn.checks import IntVector, require_count
 
-__all__ = ["CountCode", "shifts_of", "top_bits_of"]
-
 
 @dataclass(frozen=True)
 class CountCode:

@@ -14,8 +14,6 @@ from qubonn.formulation.assignment import Assignment, exact_products, product_er
 from qubonn.formulation.terms import Field
 from qubonn.formulation.variables import Variables
 
-__all__ = ["Strengths", "Terms", "Violation", "Violations", "evaluate_terms", "find_violations"]
-
 
 @dataclass(frozen=True)
 class Strengths:

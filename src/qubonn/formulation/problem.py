@@ -45,8 +45,6 @@ from qubonn.network.forward import plan_all, plan_levels, pre_activations_of, ru
 from qubonn.quadratic import Hamiltonian, Qubo
 from qubonn.topology import Topology
 
-__all__ = ["Certificate", "ProblemSize", "TrainingProblem"]
-
 BYTES_PER_TERM = 64  # of an unmerged term at the peak of building
 
 

@@ -14,8 +14,6 @@ from qubonn.checks import IntVector
 from qubonn.formulation.bits import shifts_of, top_bits_of
 from qubonn.topology import Topology
 
-__all__ = ["Alike", "Structure", "structure_of"]
-
 
 @lru_cache(maxsize=16)
 def structure_of(topology: Topology, has_fixed_outputs: bool) -> "Structure":

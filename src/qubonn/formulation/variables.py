@@ -20,8 +20,6 @@ from qubonn.checks import BitMatrix, IntVector
 from qubonn.formulation.structure import Structure
 from qubonn.topology import Topology
 
-__all__ = ["Label", "Labels", "Variables"]
-
 Label = tuple[Any, ...]  # ("weight", w) ("bias", node) ("activation", example, node) ...
 
 
@@ -68,17 +66,17 @@ class Variables:
     # ---- variable numbers ----
 
     @cached_property
-    def weight_bits(self) -> IntVector:
+    def weight_variables(self) -> IntVector:
         """Variable of each weight: v in the paper."""
         return np.arange(self.topology.weight_count)
 
     @cached_property
-    def bias_bits(self) -> IntVector:
+    def bias_variables(self) -> IntVector:
         """Variable of each neuron's bias: d in the paper."""
         return self.starts[1] + np.arange(self.topology.neuron_count)
 
     @cached_property
-    def activation_bits(self) -> NDArray[np.int64]:
+    def activation_variables(self) -> NDArray[np.int64]:
         """Variable of each example and node, -1 where the activation is known: y in the paper."""
         numbers = np.full((self.example_count, self.topology.node_count), -1)
         numbers[:, self.structure.free_nodes] = self._block(
@@ -87,12 +85,12 @@ class Variables:
         return numbers
 
     @cached_property
-    def count_bits(self) -> NDArray[np.int64]:
+    def count_variables(self) -> NDArray[np.int64]:
         """Variable of each example and count bit: s_l in the paper."""
         return self._block(self.starts[3], len(self.structure.count_neuron))
 
     @cached_property
-    def product_bits(self) -> NDArray[np.int64]:
+    def product_variables(self) -> NDArray[np.int64]:
         """Variable of each example and product arc: psi in the paper."""
         return self._block(self.starts[4], len(self.structure.product_arcs))
 

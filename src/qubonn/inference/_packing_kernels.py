@@ -8,9 +8,7 @@ import numpy as np
 from numba import njit
 
 from qubonn.inference.program import CHUNK
-from qubonn.lanes.words import finite, load_at, positive
-
-__all__ = ["pack_chunks"]
+from qubonn.simd.words import finite, load_at, positive
 
 SIXTY_FOUR = np.zeros(1, dtype=np.uint64)  # so many lanes: one number for each bit of a word
 

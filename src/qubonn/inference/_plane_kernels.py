@@ -16,10 +16,8 @@ import numpy as np
 from numba import njit
 
 from qubonn.inference.program import CHUNK, SLIDE, SPREAD
-from qubonn.lanes.squares import transpose
-from qubonn.lanes.words import full_adder, load_at, repeated, store_at
-
-__all__ = ["Planes", "run_plane_step"]
+from qubonn.simd.transpose import transpose
+from qubonn.simd.words import full_adder, load_at, repeated, store_at
 
 EIGHT = np.zeros(1, dtype=np.uint8)  # so many lanes: a plane
 SIXTEEN = np.zeros(1, dtype=np.uint16)  # planes of two neighbouring nodes

@@ -14,9 +14,7 @@ from numba import njit
 
 from qubonn.inference._plane_kernels import run_plane_step
 from qubonn.inference.program import BLOCK, CHUNK, DENSE
-from qubonn.lanes.words import load_at, ones_of, repeated, store_at
-
-__all__ = ["run_blocks", "run_dense"]
+from qubonn.simd.words import load_at, ones_of, repeated, store_at
 
 THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # so many lanes
 ZERO, ONE, SIGN_PLACE, SIGN = (np.uint64(word) for word in (0, 1, 63, 1 << 63))

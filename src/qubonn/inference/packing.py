@@ -19,15 +19,6 @@ from qubonn.checks import (
 )
 from qubonn.inference.program import CHUNK, Program
 
-__all__ = [
-    "PackedInputs",
-    "UnpackedInputs",
-    "Words",
-    "aligned_zeros",
-    "pack_parameters",
-    "threads_for",
-]
-
 Words = NDArray[np.uint64]
 NUMBERS_PER_THREAD = 1_000_000  # a thread takes longer to start than these to pack
 CACHE_LINE = 64  # bytes; vectors that straddle two of them are slow
@@ -59,7 +50,7 @@ class PackedInputs:
         def pack(first: int, end: int, thread: int) -> None:
             unpacked.pack(first, words[first:end])
 
-        share: Any = import_module("qubonn.lanes.pieces").share
+        share: Any = import_module("qubonn.simd.pieces").share
         share(pack, len(words), threads_for(matrix.size, NUMBERS_PER_THREAD, thread_count))
         return cls(words, *matrix.shape)
 

@@ -1,6 +1,6 @@
 """What the kernels read: steps on words and on planes, level by level.
 
-Topology -> Program, by `qubonn.inference.building`. A word holds 64 nodes of one example, a plane
+Topology -> Program, by `qubonn.inference.builder`. A word holds 64 nodes of one example, a plane
 one node of 512 examples. Neurons that listen to the same sources read words: XNOR and popcount. All
 others, the shared filters of convolutions among them, read planes, which full adders count. Two
 more kinds of step turn words into planes and back.
@@ -13,19 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
-
-__all__ = [
-    "BLOCK",
-    "CHUNK",
-    "DENSE",
-    "GATHER",
-    "SLIDE",
-    "SPREAD",
-    "STEP",
-    "STRIP",
-    "Program",
-    "Tables",
-]
 
 CHUNK, BLOCK = 32, 512  # examples: those of one instruction on words; those of a plane
 DENSE, SLIDE, SPREAD, GATHER = range(4)

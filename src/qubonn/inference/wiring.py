@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector
 from qubonn.topology import Topology
 
-__all__ = ["Alike", "Strips", "alike_neurons", "strips_of"]
-
 IntMatrix = NDArray[np.int64]
 
 

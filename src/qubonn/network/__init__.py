@@ -1,8 +1,8 @@
 """A topology with its parameters: forward pass, margins, robustness, cycles, files."""
 
+from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.files import load_network
 from qubonn.network.margins import Margins
-from qubonn.network.parameters import BinaryNetwork
 from qubonn.network.robustness import Robustness
 from qubonn.network.settling import Settled, Settling
 from qubonn.network.summary import Summary

@@ -7,8 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from html import escape
 
-__all__ = ["Card", "Rows"]
-
 Rows = Iterator[tuple[str, str]]
 
 

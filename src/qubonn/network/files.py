@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from qubonn.checks import SpinVector
 from qubonn.errors import FileFormatError, QubonnError, RangeError
-from qubonn.network.parameters import BinaryNetwork
+from qubonn.network.binary_network import BinaryNetwork
 from qubonn.storage import read_arrays, write_arrays
 from qubonn.topology import Topology
-
-__all__ = ["load_network", "network_arrays", "network_of", "require_format", "save_network"]
 
 FORMAT, VERSION = "qubonn-network", 1
 MOST_NODES = 1 << 26

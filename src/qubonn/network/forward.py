@@ -14,18 +14,6 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector, SpinMatrix, SpinVector
 from qubonn.topology import Topology
 
-__all__ = [
-    "ForwardPass",
-    "LevelPlan",
-    "chunks",
-    "largest",
-    "plan_all",
-    "plan_levels",
-    "pre_activations_of",
-    "run_forward",
-    "sign",
-]
-
 CHUNK_BYTES = 64 << 20  # of float32 activations held at once
 
 

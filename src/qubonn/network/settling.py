@@ -32,9 +32,7 @@ from qubonn.network.forward import (
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
-    from qubonn.network.parameters import BinaryNetwork
-
-__all__ = ["Settled", "Settling", "feedback_nodes", "settle"]
+    from qubonn.network.binary_network import BinaryNetwork
 
 
 class Settling(Enum):
@@ -88,7 +86,7 @@ def settle(
     finds all consistent states. `clamped` is (nodes, spins): neurons that keep a given spin and
     need not be consistent; like the inputs, they overrule `start`.
 
-    >>> from qubonn.network.parameters import BinaryNetwork
+    >>> from qubonn.network.binary_network import BinaryNetwork
     >>> pair = Topology.from_arcs([(0, 1), (1, 0)], inputs=0, outputs=2)
     >>> BinaryNetwork(pair, [1, 1], [1, 1]).settle([])
     Settled(SEVERAL, 2 states: several consistent states exist)

@@ -13,14 +13,12 @@ from numpy.typing import ArrayLike
 
 from qubonn.checks import SpinMatrix, require_spin_matrix
 from qubonn.errors import RangeError
+from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.card import Card, Rows
 from qubonn.network.forward import largest
 from qubonn.network.margins import Margins
-from qubonn.network.parameters import BinaryNetwork
 from qubonn.network.robustness import Decision, require_decision
 from qubonn.topology import Topology
-
-__all__ = ["Scores", "Size", "Summary", "layers_of", "require_inputs", "score", "summarise"]
 
 MOST_OUTPUTS = 12  # shown one by one
 

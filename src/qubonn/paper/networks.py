@@ -7,8 +7,6 @@ from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.topology import Topology
 
-__all__ = ["NOTATIONS", "topology"]
-
 # Network 7 is printed as conv(4x4)+fc(4), but its printed counts (39 neurons, 168 connections, 294
 # and 56 variables, 216 constraints) are those of two filters, so that is what we build.
 NOTATIONS = (

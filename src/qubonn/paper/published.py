@@ -13,8 +13,6 @@ from importlib.resources import files
 
 from qubonn.errors import RangeError
 
-__all__ = ["MEASURES", "Counts", "Published", "published", "published_counts"]
-
 RUN_COUNTS = {"architectures": 200, "margins": 200, "dropout": 100}
 MEASURES = {
     "test_min": "smallest test accuracy",

@@ -20,8 +20,6 @@ from qubonn.quadratic.qubo import Qubo, whole_if_exact
 from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_limited, write_whole
 
-__all__ = ["read_bqm", "write_bqm"]
-
 MAGIC, LABELS_MAGIC = b"DIMODBQM", b"VARS"
 FLOATS_STAY = b"qubonn: float64\n"
 FLOAT_TYPES = {"float32": "<f4", "float64": "<f8"}

@@ -9,8 +9,6 @@ from qubonn.errors import FileFormatError
 from qubonn.quadratic.qubo import Qubo, magnitude
 from qubonn.quadratic.strict_json import shown
 
-__all__ = ["require_canonical"]
-
 
 def require_canonical(name: str, qubo: Qubo) -> Qubo:
     """Return `qubo` if its arrays are as `Qubo.of` makes them; `name` says where it is from."""

@@ -13,8 +13,6 @@ from qubonn.quadratic.qubo import Qubo, whole_if_exact
 if TYPE_CHECKING:
     import dimod
 
-__all__ = ["from_dimod", "to_dimod"]
-
 
 def to_dimod(qubo: Qubo) -> "dimod.BinaryQuadraticModel":
     """Return a float64 model with the labels as variables; whole numbers up to 2**53 stay exact."""

@@ -14,8 +14,6 @@ import numpy as np
 from qubonn.errors import FileFormatError
 from qubonn.quadratic.strict_json import shown
 
-__all__ = ["Label", "are_default", "label_text", "plain_labels", "read_labels"]
-
 Label: TypeAlias = str | int | tuple["Label", ...]
 
 DEEPEST = 20  # tuples within tuples

@@ -18,8 +18,6 @@ from qubonn.quadratic.npz_file import read_npz, write_npz
 from qubonn.quadratic.qbsolv_file import read_qbsolv, write_qbsolv
 from qubonn.quadratic.qubo import Qubo
 
-__all__ = ["SUFFIXES", "load_qubo", "save_qubo"]
-
 
 class Format(NamedTuple):
     """How to write a QUBO that keeps its promises, and how to read any bytes at all."""

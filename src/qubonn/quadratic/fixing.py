@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_indices
 from qubonn.quadratic.qubo import Qubo
 
-__all__ = ["FixedQubo", "fix"]
-
 
 @dataclass(frozen=True, eq=False)
 class FixedQubo:

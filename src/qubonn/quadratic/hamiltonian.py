@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.errors import RangeError
 from qubonn.quadratic.qubo import Qubo
 
-__all__ = ["Hamiltonian", "Part"]
-
 Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # rows, columns, values; they broadcast
 
 

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import require_spin_matrix, require_spins
 from qubonn.quadratic.qubo import Qubo, whole_if_exact
 
-__all__ = ["Ising", "ising_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ising:

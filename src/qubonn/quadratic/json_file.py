@@ -23,8 +23,6 @@ from qubonn.quadratic.qubo import Qubo
 from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_limited, write_whole
 
-__all__ = ["read_json", "write_json"]
-
 FORMAT, VERSION = "qubonn-qubo", 1
 KEYS = ("format", "version", "offset", "variables", "couplings")
 VARIABLE_KEYS = {"label", "linear"}

@@ -21,8 +21,6 @@ from qubonn.quadratic.qubo import Qubo
 from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_arrays, write_arrays
 
-__all__ = ["read_npz", "write_npz"]
-
 FORMAT, VERSION = "qubonn-qubo", 1
 SHAPES = {"linear": 1, "rows": 1, "columns": 1, "couplings": 1, "offset": 0, "labels": 1}
 

@@ -44,8 +44,6 @@ from qubonn.quadratic.qubo import Qubo
 from qubonn.quadratic.strict_json import parse_json
 from qubonn.storage import read_limited, write_whole
 
-__all__ = ["read_qbsolv", "write_qbsolv"]
-
 SIGNATURE, VERSION = b"c qubonn qubo ", 1
 OFFSET, LABEL = b"c offset : ", b"c label "
 MOST_SILENT = 1 << 20  # variables that no line mentions: a file cannot ask for much more than it is

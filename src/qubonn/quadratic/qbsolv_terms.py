@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError
 
-__all__ = ["Place", "Terms", "is_comment", "line_of_term", "read_terms", "shown_line"]
-
 BYTES_AT_ONCE = 1 << 21
 TERM = re.compile(rb"\s*[+-]?\d{1,18}\s+[+-]?\d{1,18}\s+[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 

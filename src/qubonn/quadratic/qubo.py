@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from qubonn.quadratic.ising import Ising
 
-__all__ = ["NeighbourLists", "Qubo"]
-
 CHUNK_BYTES = 64 << 20  # of states widened at once
 
 NeighbourLists = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]

@@ -29,8 +29,6 @@ from qubonn.quadratic.samples import Samples
 from qubonn.quadratic.serialised_samples import json_states
 from qubonn.storage import read_array, read_arrays
 
-__all__ = ["load_samples"]
-
 ARRAY_NAMES = ("bits", "samples", "states", "spins", "solutions")
 CELLS = {"0": 0, "1": 1, "-1": -1, "+1": 1, "0.0": 0, "1.0": 1, "-1.0": -1} | {
     "True": 1, "False": 0, "true": 1, "false": 0

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_count
 from qubonn.quadratic.qubo import Qubo
 
-__all__ = ["Samples", "Stop"]
-
 
 class Stop(Enum):
     """Why a solver stopped."""

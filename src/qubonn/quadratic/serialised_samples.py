@@ -14,8 +14,6 @@ from qubonn.quadratic.file_labels import read_labels
 from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.storage import read_limited
 
-__all__ = ["json_states"]
-
 LIST_KEYS = ("samples", "bits", "states", "spins", "solutions")
 WORD = 32  # bits in which dimod packs samples
 

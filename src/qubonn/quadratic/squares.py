@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from qubonn.quadratic.hamiltonian import Hamiltonian, Part
 
-__all__ = ["AffineForms", "sum_of_squares"]
-
 
 @dataclass(frozen=True, eq=False)
 class AffineForms:

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 
 from qubonn.errors import FileFormatError
 
-__all__ = ["parse_json", "shown"]
-
 
 def parse_json(name: str, data: bytes | str) -> Any:
     """Return the decoded value; `name` says in the error what was read.

@@ -9,7 +9,7 @@ from qubonn.samplers.population import PopulationAnnealing
 from qubonn.samplers.refining import Distinct, Lowest, Refined
 from qubonn.samplers.temperatures import default_temperatures
 from qubonn.samplers.tuning import TunedAnnealing, Tuning, tune
-from qubonn.watching import Progress
+from qubonn.stopping import Progress
 
 __all__ = [
     "DimodSolver",

@@ -5,8 +5,6 @@ Arguments are `Qubo.neighbour_lists`: linear, starts, columns, couplings.
 
 from numba import njit, prange
 
-__all__ = ["descend_all", "descend_one"]
-
 
 @njit(parallel=True, cache=True)
 def descend_all(states, linear, starts, columns, couplings):

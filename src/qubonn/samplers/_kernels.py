@@ -9,7 +9,7 @@ Every lane is a plain sequential Metropolis chain with its own random stream: wh
 depends on its own start and seed only, not on its block, the block size or the threads.
 
 Everything but the thresholds is an integer, so nothing drifts and slices of sweeps may be cut
-anywhere. The vector type is that of `qubonn.lanes`; without the compiler (NUMBA_DISABLE_JIT=1)
+anywhere. The vector type is that of `qubonn.simd`; without the compiler (NUMBA_DISABLE_JIT=1)
 lanes are NumPy arrays and the same kernels run unchanged, with the same results.
 """
 
@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from qubonn.lanes.streams import (
+from qubonn.simd.streams import (
     load_generator,
     next_random,
     store_generator,
     threshold,
     threshold_scale,
 )
-from qubonn.lanes.vectors import at_most, choose, load, store, to_float
+from qubonn.simd.vectors import at_most, choose, load, store, to_float
 
 # ---- between QUBOs and kernels -----------------------------------------------------------------
 

@@ -6,9 +6,7 @@ Qubo -> Samples.
 from typing import Protocol, runtime_checkable
 
 from qubonn.quadratic import Qubo, Samples
-from qubonn.watching import Report
-
-__all__ = ["Sampler"]
+from qubonn.stopping import Report
 
 
 @runtime_checkable

@@ -15,9 +15,7 @@ import numpy as np
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.watching import Report, Watch, require_seed
-
-__all__ = ["DimodSolver"]
+from qubonn.stopping import Report, Watch, require_seed
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,6 @@ from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.annealing import SimulatedAnnealing
 from qubonn.samplers.base import Sampler
 
-__all__ = ["AnnealingSampler", "AsDimodSampler"]
-
 
 class AsDimodSampler(dimod.Sampler):  # type: ignore[misc]
     """Any sampler of ours behind dimod's interface.

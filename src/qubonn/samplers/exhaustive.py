@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.watching import Report, Watch, require_seed
-
-__all__ = ["Exhaustive"]
+from qubonn.stopping import Report, Watch, require_seed
 
 MOST_VARIABLES = 26
 CHUNK_BITS = 16

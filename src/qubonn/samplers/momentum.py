@@ -20,9 +20,7 @@ from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.refining import descend
 from qubonn.samplers.schedules import geometric
 from qubonn.samplers.temperatures import chosen_temperatures, require_given_temperatures
-from qubonn.watching import Report, Watch, require_seed
-
-__all__ = ["MomentumAnnealing"]
+from qubonn.stopping import Report, Watch, require_seed
 
 STEPS_PER_SLICE = 20
 

@@ -15,9 +15,7 @@ from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.replicas import Replicas, first_states, require_room, threads
 from qubonn.samplers.schedules import geometric
 from qubonn.samplers.temperatures import chosen_temperatures, require_given_temperatures
-from qubonn.watching import Report, Watch, require_seed
-
-__all__ = ["PopulationAnnealing"]
+from qubonn.stopping import Report, Watch, require_seed
 
 
 @dataclass(frozen=True, kw_only=True)

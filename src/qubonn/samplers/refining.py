@@ -12,8 +12,6 @@ from qubonn.checks import BitMatrix, require_count
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.base import Sampler
 
-__all__ = ["Distinct", "Lowest", "Refined", "descend"]
-
 
 def descend(qubo: Qubo, states: BitMatrix) -> BitMatrix:
     """Return the states after flipping the bit that lowers the energy most until none does."""

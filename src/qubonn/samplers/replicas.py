@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import BitMatrix, require_bits, require_memory
 from qubonn.errors import ShapeError
 from qubonn.quadratic import Qubo, Stop
-from qubonn.watching import Watch
-
-__all__ = ["Replicas", "first_states", "random_states", "require_room", "threads"]
+from qubonn.stopping import Watch
 
 
 class Replicas:
@@ -25,7 +23,7 @@ class Replicas:
 
         # Numba takes a moment, so these are imported when needed
         self.kernels: Any = import_module("qubonn.samplers._kernels")
-        self.streams: Any = import_module("qubonn.lanes.streams")
+        self.streams: Any = import_module("qubonn.simd.streams")
         self._qubo, self.sweep, self.count = qubo, 0, len(states)
         self._lists = self.kernels.whole_lists(*qubo.neighbour_lists())
         self._lanes = lanes or self.streams.lane_count_for(len(states), numba.get_num_threads())
@@ -141,8 +139,8 @@ def require_room(qubo: Qubo, replica_count: int) -> None:
 
 
 def threads(thread_count: int | None) -> Any:
-    """See `qubonn.lanes.threads`; imported when needed, as Numba takes a moment."""
-    return import_module("qubonn.lanes.threads").threads(thread_count)
+    """See `qubonn.simd.threads`; imported when needed, as Numba takes a moment."""
+    return import_module("qubonn.simd.threads").threads(thread_count)
 
 
 def _replica_seeds(seed: int, replica_count: int) -> NDArray[np.uint64]:

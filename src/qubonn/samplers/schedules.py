@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
 
-__all__ = ["geometric", "require_temperatures"]
-
 
 def geometric(hottest: float, coldest: float, sweep_count: int) -> NDArray[np.float64]:
     """Cool by the same factor each sweep: T = T_max * (T_min / T_max) ** (t / (sweeps - 1)).

@@ -13,8 +13,6 @@ from qubonn.quadratic import Qubo
 from qubonn.samplers.replicas import Replicas, random_states
 from qubonn.samplers.schedules import require_temperatures
 
-__all__ = ["chosen_temperatures", "default_temperatures", "require_given_temperatures"]
-
 REPLICAS, SWEEPS = 64, 20  # quenched to look at; much less work than an anneal
 
 

@@ -17,10 +17,8 @@ from qubonn.errors import FileFormatError
 from qubonn.quadratic import Qubo, Samples, Stop
 from qubonn.samplers.annealing import SimulatedAnnealing
 from qubonn.samplers.schedules import require_temperatures
+from qubonn.stopping import Report, Watch, require_seed
 from qubonn.storage import read_limited, write_whole
-from qubonn.watching import Report, Watch, require_seed
-
-__all__ = ["Objective", "Trial", "TunedAnnealing", "Tuning", "mean_of_best_percent", "tune"]
 
 Objective = Callable[[Samples], float]
 

@@ -14,8 +14,6 @@ import numpy as np
 from qubonn.quadratic import Qubo, Stop, fix
 from qubonn.samplers import Exhaustive, Progress, Sampler
 
-__all__ = ["SamplerContract"]
-
 
 class SamplerContract:
     """Inherit, return your sampler from `make_sampler`, and switch off what it cannot promise."""

@@ -12,8 +12,6 @@ from scipy.spatial import cKDTree
 from qubonn.checks import IntVector
 from qubonn.topology.placing import Layout, Points
 
-__all__ = ["arrowheads_of", "curves_of"]
-
 MOST_DETOURS = 5000  # arcs for which a way around nodes is sought; more would be a blur anyway
 CURVE_STEPS = np.linspace(0, 1, 41)
 

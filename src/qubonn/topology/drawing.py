@@ -19,8 +19,6 @@ from qubonn.topology.placing import Dots, Points
 if TYPE_CHECKING:
     from qubonn.topology.graph import Topology
 
-__all__ = ["draw_topology"]
-
 # Colours of Okabe and Ito, told apart by everyone; lightened where numbers stand on them.
 INPUT, HIDDEN, OUTPUT, INK = "#7cc4ee", "#f5d66b", "#4dbb98", "#222222"
 

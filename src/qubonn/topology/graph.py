@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from qubonn.topology.thinning import Thinning
 
-__all__ = ["Topology"]
-
 BYTES_PER_NODE = 40  # what fan-in, levels and their like take
 
 
@@ -128,13 +126,13 @@ class Topology:
         arcs in the order of graph.edges, unless all have an attribute `arc_number`. Edges with the
         same attribute `weight_number` share a weight.
         """
-        from qubonn.topology.networkx_form import read_graph
+        from qubonn.topology.networkx import read_graph
 
         return cls.from_arcs(**read_graph(graph, inputs, outputs))
 
     def to_networkx(self) -> Any:
         """Return a networkx MultiDiGraph; nodes have a `role`, edges a `weight_number`."""
-        from qubonn.topology.networkx_form import to_graph
+        from qubonn.topology.networkx import to_graph
 
         return to_graph(self)
 

@@ -15,8 +15,6 @@ from qubonn.topology.layers import Shape
 if TYPE_CHECKING:
     from qubonn.topology.graph import Topology
 
-__all__ = ["Group", "corners_of", "groups_of"]
-
 
 @dataclass(frozen=True)
 class Group:

@@ -12,18 +12,6 @@ import numpy as np
 
 from qubonn.checks import IntVector, require_memory
 
-__all__ = [
-    "Arcs",
-    "Convolution",
-    "Dense",
-    "Layer",
-    "Shape",
-    "Sheet",
-    "layered_arcs",
-    "layers_of_sizes",
-    "require_room",
-]
-
 BYTES_PER_ARC = 72  # at the peak of building; a third of it stays
 
 Shape = tuple[int, ...]  # (nodes,) or (channels, rows, columns)

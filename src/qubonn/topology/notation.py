@@ -12,8 +12,6 @@ from qubonn.checks import require_count
 from qubonn.errors import NotationError, RangeError, ShapeError
 from qubonn.topology.layers import Convolution, Dense, Layer, Shape, Sheet, require_room
 
-__all__ = ["read_notation"]
-
 _CONVOLUTION = re.compile(r"conv\((\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?\)")
 _DENSE = re.compile(r"fc\((\d{1,9})\)")
 

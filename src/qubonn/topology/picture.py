@@ -20,8 +20,6 @@ from qubonn.topology.placing import SHEET_AXES, Layout, Points, place
 if TYPE_CHECKING:
     from qubonn.topology.graph import Topology
 
-__all__ = ["CAPTION_GAP", "NEGATIVE", "POSITIVE", "Picture", "picture_of"]
-
 POSITIVE, NEGATIVE, ARC = "#0072b2", "#d55e00", "#555555"  # Okabe and Ito, and grey
 
 # Lengths are in picture units, but for SHEET_MARGIN.

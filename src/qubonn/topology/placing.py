@@ -14,8 +14,6 @@ from qubonn.checks import IntVector
 from qubonn.topology.grouping import Group
 from qubonn.topology.layers import Shape
 
-__all__ = ["SHEET_AXES", "Dots", "Layout", "Points", "place"]
-
 Points = NDArray[np.float64]  # x and y along the last axis
 
 # Lengths are in picture units; drawing.py knows how long one is on paper.

@@ -12,8 +12,6 @@ from qubonn.checks import IntVector, require_indices
 from qubonn.errors import TopologyError
 from qubonn.topology.graph import Topology
 
-__all__ = ["Thinning", "thin"]
-
 
 @dataclass(frozen=True, eq=False)
 class Thinning:

@@ -2,7 +2,7 @@
 
 from qubonn.training.batches import Batches
 from qubonn.training.committee import Committee, load
-from qubonn.training.decoding import Decoding, decode_samples
+from qubonn.training.decode import Decoding, decode_samples
 from qubonn.training.dropout import Dropout
 from qubonn.training.history import Iteration
 from qubonn.training.iterated import train_in_batches, train_with_dropout

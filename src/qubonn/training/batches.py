@@ -16,8 +16,6 @@ from qubonn.checks import IntVector, SpinMatrix, require_count
 from qubonn.errors import QubonnError, ShapeError
 from qubonn.formulation import TrainingProblem
 
-__all__ = ["Batch", "Batches", "as_batch", "batches_for", "checked", "expected_count"]
-
 
 class Batch(NamedTuple):
     """Some examples; `rows` says which of the whole data they are, where that is known."""

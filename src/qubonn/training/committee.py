@@ -18,13 +18,11 @@ from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network import BinaryNetwork, load_network
 from qubonn.network.files import network_arrays, network_of
 from qubonn.network.forward import largest, sign
-from qubonn.network.robustness import Decision, Effort, Robustness, certify
+from qubonn.network.robustness import Decision, Effort, Robustness, robustness_of
 from qubonn.storage import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from qubonn.training.summary import CommitteeSummary
-
-__all__ = ["Committee", "committee_arrays", "committee_of", "load"]
 
 Vote = Literal["majority", "sums"]
 
@@ -102,7 +100,7 @@ class Committee:
         )
         return float((predicted == wanted).all(axis=1).mean())
 
-    def certify(
+    def robustness(
         self,
         inputs: ArrayLike,
         *,
@@ -113,11 +111,11 @@ class Committee:
     ) -> Robustness:
         """Return for each example the smallest number of input flips that changes the vote.
 
-        As ``network.certify``; all members see the same flips.
+        As ``network.robustness``; all members see the same flips.
         """
         effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
         decision: Decision = "outputs" if self.vote == "majority" else "largest"
-        return certify(self.members, inputs, decision, effort)
+        return robustness_of(self.members, inputs, decision, effort)
 
     def summary(
         self, inputs: ArrayLike | None = None, outputs: ArrayLike | None = None

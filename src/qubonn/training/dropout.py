@@ -12,8 +12,6 @@ from qubonn.checks import IntVector, require_count, require_strength
 from qubonn.errors import RangeError, TopologyError
 from qubonn.topology import Topology
 
-__all__ = ["Dropout", "Final"]
-
 RATE_PER_EXAMPLE = 0.01  # of the default learning rate; see docs/training.md
 Final = Literal["whole", "batch", "none"]
 

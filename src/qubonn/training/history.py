@@ -9,8 +9,6 @@ from qubonn.checks import IntVector, SpinVector
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
 
-__all__ = ["Iteration"]
-
 
 @dataclass(frozen=True, eq=False)
 class Iteration:

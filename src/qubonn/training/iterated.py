@@ -10,15 +10,13 @@ from typing import Any
 
 from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
+from qubonn.stopping import Report, Watch, require_seed
 from qubonn.training.batches import batches_for, expected_count
 from qubonn.training.dropout import Dropout, Final
 from qubonn.training.one_shot import reporting
 from qubonn.training.result import TrainingResult
 from qubonn.training.rounds import Plan, Rounds
 from qubonn.training.stages import Stages
-from qubonn.watching import Report, Watch, require_seed
-
-__all__ = ["train_in_batches", "train_with_dropout"]
 
 
 def train_with_dropout(

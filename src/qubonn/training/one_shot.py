@@ -18,19 +18,17 @@ from qubonn.engines import (
     Engine,
     ExactResult,
     ForwardAnnealing,
-    Found,
     LiftedAnnealing,
     Proof,
+    Solutions,
 )
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
 from qubonn.samplers import DimodSolver, Sampler
+from qubonn.stopping import Report, Watch
 from qubonn.training.result import TrainingResult
-from qubonn.watching import Report, Watch
-
-__all__ = ["reporting", "require_warm_starts", "train"]
 
 FIRST_SHARE = 0.8  # of CpSat's time, to train without violations; the rest is kept to allow some
 _log = logging.getLogger(__name__)
@@ -125,7 +123,7 @@ def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
     return engine, f"{replicas} replicas, linear violations: {sites:,} neurons times examples"
 
 
-def _result(found: Found, solver: str) -> TrainingResult:
+def _result(found: Solutions, solver: str) -> TrainingResult:
     """Keep each network once, lowest energy first."""
     parameters = np.concatenate([found.weight_spins, found.bias_spins], axis=1)
     seen: dict[bytes, int] = {}  # numpy.unique makes a record type of all columns, which takes long
@@ -163,10 +161,10 @@ def _by_sampling(
     problem: TrainingProblem, sampler: Sampler, name: str, options: dict[str, Any]
 ) -> TrainingResult:
     samples = sampler.sample(problem.qubo(), **options)
-    found = Found(
+    found = Solutions(
         problem,
-        2 * samples.bits[:, problem.variables.weight_bits] - 1,
-        2 * samples.bits[:, problem.variables.bias_bits] - 1,
+        2 * samples.bits[:, problem.variables.weight_variables] - 1,
+        2 * samples.bits[:, problem.variables.bias_variables] - 1,
         _activations(problem, samples.bits),
         samples.energies.astype(np.float64),
         samples.stop,
@@ -177,7 +175,7 @@ def _by_sampling(
 
 def _activations(problem: TrainingProblem, states: BitMatrix) -> NDArray[np.int8]:
     """Return the activations in states of the QUBO: states x examples x nodes."""
-    numbers = problem.variables.activation_bits
+    numbers = problem.variables.activation_variables
     known = 2 * problem.variables.known_bits - 1
     spins = np.broadcast_to(known, (len(states), *known.shape)).copy()
     spins[:, numbers >= 0] = 2 * states[:, numbers[numbers >= 0]] - 1

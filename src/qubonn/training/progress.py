@@ -6,10 +6,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from qubonn.watching import Progress as Step
-from qubonn.watching import Report
-
-__all__ = ["progress_bar"]
+from qubonn.stopping import Progress as Step
+from qubonn.stopping import Report
 
 
 @contextmanager

@@ -19,8 +19,6 @@ from qubonn.quadratic import Stop
 from qubonn.training.committee import Committee, Vote, pick_diverse
 from qubonn.training.history import Iteration
 
-__all__ = ["TrainingResult"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrainingResult:

@@ -17,6 +17,7 @@ from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
+from qubonn.stopping import Watch
 from qubonn.topology import Thinning
 from qubonn.training.batches import Batch, as_batch, checked
 from qubonn.training.dropout import Dropout
@@ -26,9 +27,6 @@ from qubonn.training.result import TrainingResult
 from qubonn.training.stages import Stages
 from qubonn.training.unfinished import judged
 from qubonn.training.updates import filled, moved_field, thinned, thinned_field, vote_of, voted
-from qubonn.watching import Watch
-
-__all__ = ["Plan", "Rounds"]
 
 FINAL_SHARE = 0.25  # of the time limit, kept for the final training
 JUDGED = 16  # iterations whose networks are judged where there is no final training

@@ -5,9 +5,7 @@ Progress of one training -> progress of the whole run.
 
 from math import isfinite
 
-from qubonn.watching import Progress, Report, Watch
-
-__all__ = ["Stages"]
+from qubonn.stopping import Progress, Report, Watch
 
 
 class Stages:

@@ -13,8 +13,6 @@ from qubonn.network.summary import Scores, Size, layers_of, require_inputs, scor
 from qubonn.topology import Topology
 from qubonn.training.committee import Committee, Vote
 
-__all__ = ["CommitteeSummary", "Members", "summarise_committee"]
-
 
 @dataclass(frozen=True)
 class Members:

@@ -12,8 +12,6 @@ from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
 from qubonn.training.result import TrainingResult
 
-__all__ = ["judged"]
-
 
 def judged(problem: TrainingProblem, networks: Iterable[BinaryNetwork]) -> TrainingResult:
     """Order networks that nobody trained on this problem by what they cost in it."""

@@ -14,8 +14,6 @@ from qubonn.network import BinaryNetwork
 from qubonn.network.forward import sign
 from qubonn.topology import Thinning, Topology
 
-__all__ = ["filled", "moved", "moved_field", "thinned", "thinned_field", "vote_of", "voted"]
-
 
 def vote_of(learning_rate: float, violation_decay: float, violation_count: int) -> float:
     """Return eta * beta^nUSC: how far one network moves a strength.

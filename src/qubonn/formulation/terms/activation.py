@@ -19,8 +19,6 @@ from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 from qubonn.quadratic.squares import AffineForms, sum_of_squares
 
-__all__ = ["activation_penalty", "coupling_bound"]
-
 
 def activation_penalty(variables: Variables) -> Hamiltonian:
     """Return H1, zero exactly when every activation has the sign of its pre-activation."""
@@ -72,12 +70,12 @@ def _own_numbers(
     variables: Variables, alike: Alike, own_nodes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Sources of free arcs, their products, count bits, own activation: for each example."""
-    parts = [variables.count_bits[:, alike.count_rank]]
+    parts = [variables.count_variables[:, alike.count_rank]]
     if alike.free_count:
-        sources = variables.activation_bits[:, alike.free_sources]
-        parts = [sources, variables.product_bits[:, alike.product_rank], *parts]
+        sources = variables.activation_variables[:, alike.free_sources]
+        parts = [sources, variables.product_variables[:, alike.product_rank], *parts]
     if not alike.is_known:
-        parts.append(variables.activation_bits[:, own_nodes[:, None]])
+        parts.append(variables.activation_variables[:, own_nodes[:, None]])
     return np.concatenate(parts, axis=2).transpose(1, 0, 2)
 
 

@@ -15,8 +15,6 @@ from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 from qubonn.topology import Topology
 
-__all__ = ["Field", "field_reward"]
-
 
 @dataclass(frozen=True, eq=False)
 class Field:
@@ -54,7 +52,9 @@ class Field:
 
 def field_reward(variables: Variables, field: Field) -> Hamiltonian:
     """Return H_ext, the sum of strength times spin."""
-    return _pull(variables.weight_bits, field.weights) + _pull(variables.bias_bits, field.biases)
+    return _pull(variables.weight_variables, field.weights) + _pull(
+        variables.bias_variables, field.biases
+    )
 
 
 def _pull(bits: NDArray[np.int64], strengths: NDArray[Any]) -> Hamiltonian:

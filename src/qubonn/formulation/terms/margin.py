@@ -9,8 +9,6 @@ from qubonn.checks import IntVector
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 
-__all__ = ["margin_reward"]
-
 
 def margin_reward(variables: Variables) -> Hamiltonian:
     """Return H_som, the sum of (2 y - 1) * pi with pi written in activation and count bits.
@@ -25,12 +23,12 @@ def _of_free_neurons(variables: Variables) -> Hamiltonian:
     first = variables.topology.input_count
     is_free = ~variables.structure.is_known[first:]
     neurons = np.flatnonzero(is_free)
-    y = variables.activation_bits[:, first + neurons]
+    y = variables.activation_variables[:, first + neurons]
     least = _least(variables)[neurons]
     bits = np.flatnonzero(is_free[variables.structure.count_neuron])
-    s = variables.count_bits[:, bits]
+    s = variables.count_variables[:, bits]
     weight = 2 * 2 ** variables.structure.count_place[bits]  # of the bit in 2 * chi
-    y_of_s = variables.activation_bits[:, first + variables.structure.count_neuron[bits]]
+    y_of_s = variables.activation_variables[:, first + variables.structure.count_neuron[bits]]
     return (
         Hamiltonian.linear(y, 2 ** (variables.structure.top_bit[neurons] + 1) - 2 * least)
         + Hamiltonian.quadratic(y_of_s, s, 2 * weight)
@@ -54,9 +52,9 @@ def _of_known_neurons(variables: Variables) -> Hamiltonian:
         - 1
     )
     weight = 2 * 2 ** variables.structure.count_place[bits]
-    return Hamiltonian.linear(variables.count_bits[:, bits], spins * weight) + Hamiltonian.constant(
-        int(constant.sum())
-    )
+    return Hamiltonian.linear(
+        variables.count_variables[:, bits], spins * weight
+    ) + Hamiltonian.constant(int(constant.sum()))
 
 
 def _least(variables: Variables) -> IntVector:

@@ -10,11 +10,9 @@ from qubonn.checks import BitMatrix
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 
-__all__ = ["output_penalty"]
-
 
 def output_penalty(variables: Variables, wanted_bits: BitMatrix) -> Hamiltonian:
     """Return the number of output activations that differ from the wanted ones."""
-    y = variables.activation_bits[:, variables.topology.outputs.start :]
+    y = variables.activation_variables[:, variables.topology.outputs.start :]
     wanted = wanted_bits.astype(np.int64)
     return Hamiltonian.linear(y, 1 - 2 * wanted) + Hamiltonian.constant(int(wanted.sum()))

@@ -6,8 +6,6 @@ Variables -> Hamiltonian.  Paper, section "Training model", eq:penalty.
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 
-__all__ = ["product_penalty"]
-
 
 def product_penalty(variables: Variables) -> Hamiltonian:
     """Return H2, zero exactly when each product bit equals weight bit times activation bit.
@@ -16,9 +14,9 @@ def product_penalty(variables: Variables) -> Hamiltonian:
     so H2 is at least the number of broken products.
     """
     arcs, topology = variables.structure.product_arcs, variables.topology
-    v = variables.weight_bits[topology.weight_of[arcs]]
-    y = variables.activation_bits[:, topology.source_of[arcs]]
-    p = variables.product_bits
+    v = variables.weight_variables[topology.weight_of[arcs]]
+    y = variables.activation_variables[:, topology.source_of[arcs]]
+    p = variables.product_variables
     return (
         Hamiltonian.quadratic(v, y, 1)
         + Hamiltonian.quadratic(v, p, -2)

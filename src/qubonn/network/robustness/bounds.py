@@ -17,8 +17,6 @@ from qubonn.checks import IntVector, SpinMatrix
 from qubonn.network.forward import chunks, sign
 from qubonn.network.robustness.jury import Hearing, Jury, needs_of
 
-__all__ = ["lower_bounds"]
-
 Counts = list[tuple[int, NDArray[np.int64]]]  # largest gain first: how many inputs have it
 
 

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinVector
-from qubonn.cp_sat import Solved, cp_model_for, solve
 from qubonn.errors import QubonnError
 from qubonn.network.robustness.jury import UNREACHABLE, Jury
-
-__all__ = ["FlipModel", "Known", "Proved"]
+from qubonn.ortools import Solved, cp_model_for, solve
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class FlipModel:
 
     def __init__(self, jury: Jury) -> None:
         self.jury = jury
-        self.cp_model = cp_model_for("certify")
+        self.cp_model = cp_model_for("robustness")
         self.model = self.cp_model.CpModel()
         self.is_needed = _needed(jury)
         self.bits: dict[int, Any] = {  # whether the spin of a node is +1

@@ -13,19 +13,9 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
 from qubonn.errors import RangeError, TopologyError
+from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.forward import LevelPlan, chunks, largest, plan_levels, run_forward, sign
-from qubonn.network.parameters import BinaryNetwork
 from qubonn.topology import Topology
-
-__all__ = [
-    "Decision",
-    "Hearing",
-    "Jury",
-    "Thresholds",
-    "needs_of",
-    "require_decision",
-    "side_by_side",
-]
 
 Decision = Literal["outputs", "largest"]
 UNREACHABLE = 1 << 40  # more than any sum can fall
@@ -189,6 +179,6 @@ def _require_acyclic(topology: Topology) -> None:
     if not topology.is_acyclic:
         source, target = topology.some_arc_on_a_cycle()
         raise TopologyError(
-            f"certify needs a network without cycles; arc {source} -> {target} closes one, "
+            f"robustness needs a network without cycles; arc {source} -> {target} closes one, "
             "and then an input may have several classes or none"
         )

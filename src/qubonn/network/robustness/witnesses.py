@@ -17,8 +17,6 @@ from qubonn.checks import IntVector, SpinMatrix
 from qubonn.network.forward import chunks
 from qubonn.network.robustness.jury import Hearing, Jury, needs_of
 
-__all__ = ["find_witnesses"]
-
 SHARPNESSES = (1.0, 2.0, 4.0)  # how much neurons that need little are preferred; each is tried
 LOOK_AHEAD = 16  # strongest inputs of which one may change the class at once
 MOST_EXCHANGED = 40  # flips of a walk whose pairs are tried

@@ -1,0 +1,115 @@
+"""A training problem as the flat arrays that the lifted kernels walk along.
+
+TrainingProblem -> Circuit and the unit of its energies.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import IntVector
+from qubonn.errors import RangeError
+from qubonn.formulation import TrainingProblem
+
+MOST = 2**30  # energies of a replica in whole units; int32 with a bit to spare
+
+
+def energy_unit(problem: TrainingProblem, *, is_squared: bool) -> float:
+    """Return 1 where all strengths are whole, else the finest power of two that int32 can carry."""
+    assert problem.field is not None
+    strengths = [
+        problem.margin_strength,
+        problem.output_strength or 0,
+        *problem.field.weights.tolist(),
+        *problem.field.biases.tolist(),
+    ]
+    is_whole = all(float(strength).is_integer() for strength in strengths)
+    largest = _largest_energy(problem, is_squared)
+    if largest >= MOST:
+        raise RangeError(
+            f"energies may reach {largest:.3g}, more than the {MOST:.3g} that int32 carries: use "
+            "linear violations, fewer examples or smaller strengths"
+        )
+    finest = 2.0 ** -np.floor(np.log2(MOST / max(largest, 1.0)))
+    return 1.0 if is_whole else float(max(finest, 2.0**-16))
+
+
+def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> Any:
+    """Return the Circuit of a problem with all strengths in multiples of `unit`."""
+    kernels: Any = import_module("qubonn.engines._lifted_kernels")
+    topology, structure = problem.topology, problem.variables.structure
+    assert problem.field is not None
+    incoming = _groups(topology.weight_of, topology.target_of - topology.input_count)
+    free = structure.free_nodes
+    rank = np.full(topology.node_count, -1)
+    rank[free] = np.arange(len(free))
+    leaving = np.flatnonzero(rank[topology.source_of] >= 0)
+    is_loop = topology.source_of[leaving] == topology.target_of[leaving]
+    loops, others = leaving[is_loop], leaving[~is_loop]
+    outgoing = _groups(
+        rank[topology.source_of[others]], topology.target_of[others] - topology.input_count
+    )
+    loop_order = np.argsort(rank[topology.source_of[loops]], kind="stable")
+    fan_in = topology.fan_in[topology.input_count :]
+    least_margin = 2 * ((fan_in + 1) // 2 + 1) - (fan_in + 1)  # of a just satisfied +1: 1 or 2
+    is_free_output = free >= topology.outputs.start
+    wanted = np.zeros((problem.example_count, len(free)), dtype=np.int8)
+    wanted[:, is_free_output] = problem.output_spins[:, : is_free_output.sum()] > 0
+    return kernels.Circuit(
+        input_count=topology.input_count,
+        neuron_count=topology.neuron_count,
+        node_count=topology.node_count,
+        example_count=problem.example_count,
+        weight_starts=_starts(incoming.owner_of, topology.weight_count),
+        group_target=incoming.target_of,
+        group_starts=incoming.starts,
+        arc_source=topology.source_of[incoming.arcs],
+        free_nodes=free,
+        out_starts=_starts(outgoing.owner_of, len(free)),
+        out_target=outgoing.target_of,
+        out_group_starts=outgoing.starts,
+        out_weight=topology.weight_of[others[outgoing.arcs]],
+        self_starts=_starts(rank[topology.source_of[loops]][loop_order], len(free)),
+        self_weight=topology.weight_of[loops[loop_order]],
+        wanted=wanted,
+        output_penalty=np.where(is_free_output, _units(problem.output_strength or 0, unit), 0),
+        weight_pull=_units(2 * problem.field.weights, unit),
+        bias_pull=_units(2 * problem.field.biases, unit),
+        margin_gap=_units(problem.margin_strength * (2 * least_margin - 2), unit),
+        violation=int(_units(1, unit)),
+        margin=int(_units(2 * problem.margin_strength, unit)),
+        is_squared=is_squared,
+    )
+
+
+class _groups:
+    """Arcs sorted by owner, then target; each run of equal pairs is a group."""
+
+    def __init__(self, owner_of_arc: IntVector, target_of_arc: IntVector) -> None:
+        self.arcs = np.lexsort((target_of_arc, owner_of_arc))
+        owner, target = owner_of_arc[self.arcs], target_of_arc[self.arcs]
+        is_first = np.ones(len(owner), dtype=bool)
+        is_first[1:] = (np.diff(owner) != 0) | (np.diff(target) != 0)
+        first = np.flatnonzero(is_first)
+        self.owner_of, self.target_of = owner[first], target[first]
+        self.starts = np.concatenate([first, [len(owner)]])
+
+
+def _starts(owner_of: IntVector, owner_count: int) -> IntVector:
+    return np.searchsorted(owner_of, np.arange(owner_count + 1)).astype(np.int64)
+
+
+def _units(values: Any, unit: float) -> NDArray[np.int64]:
+    return np.rint(np.asarray(values) / unit).astype(np.int64)
+
+
+def _largest_energy(problem: TrainingProblem, is_squared: bool) -> float:
+    assert problem.field is not None
+    terms = problem.topology.fan_in[problem.topology.input_count :] + 1.0
+    worst = terms**2 / 4 + terms if is_squared else terms
+    sites = problem.example_count * float((worst + problem.margin_strength * terms).sum())
+    outputs = problem.output_spins.size * float(problem.output_strength or 0)
+    pull = float(np.abs(problem.field.weights).sum() + np.abs(problem.field.biases).sum())
+    return sites + outputs + 2 * pull

@@ -1,0 +1,135 @@
+"""Whether a difference from a printed number could be chance.
+
+Our runs, a printed number and how many runs are behind it -> p-value.  The paper prints no spread,
+so where a test needs one it takes ours for both sides.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
+from math import ceil, comb, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROUNDING = 1.000001  # of half a unit of the last printed digit; floats are not decimals
+
+
+def mean_test(
+    values: NDArray[np.float64],
+    printed: float,
+    printed_runs: int,
+    half_unit: float,
+    extra_variance: float = 0.0,
+    extra_freedom: int = 1,
+) -> float | None:
+    """Welch's t-test of two means, with our variance for both; None with fewer than two runs.
+
+    Where all our runs agree there is no spread to go by. Values are never negative, so a printed
+    mean below ours needs so many runs unlike ours; Fisher's exact test compares them with our none.
+    For a printed mean above ours there is no such bound, and the answer is None.
+
+    The printed mean may be off by half a unit of its last digit, in our favour. `extra_variance` is
+    added to that of the difference, with its own degrees of freedom (Satterthwaite).
+    """
+    count = len(values)
+    if count < 2:
+        return None
+    gap = max(abs(float(values.mean()) - printed) - half_unit * ROUNDING, 0.0)
+    if gap == 0:
+        return 1.0
+    within = float(values.var(ddof=1)) * (1 / count + 1 / printed_runs)
+    total = within + extra_variance
+    if total == 0:
+        return _unlike_ours(count, float(values.mean()), printed, printed_runs, gap)
+    freedom = total**2 / (within**2 / (count - 1) + extra_variance**2 / extra_freedom)
+    from scipy.stats import t
+
+    return float(2 * t.sf(gap / sqrt(total), freedom))
+
+
+def fraction_test(
+    values: NDArray[np.float64], printed: float, printed_runs: int, half_unit: float, parts: int
+) -> float | None:
+    """Compare mean fractions of `parts` things a run: the larger p of Welch's and Fisher's test.
+
+    Fisher's exact test counts things, as if those of one run were independent; it also answers
+    where all our runs agree, or nearly so, and Welch's test has no spread to go by.
+    """
+    count = len(values)
+    gap = abs(float(values.mean()) - printed)
+    if gap <= half_unit * ROUNDING:
+        return 1.0
+    from scipy.stats import fisher_exact
+
+    ours, theirs = count * parts, printed_runs * parts
+    table = np.array([_split(float(values.mean()), ours), _split(printed, theirs)])
+    exact = float(fisher_exact(table).pvalue)
+    welch = mean_test(values, printed, printed_runs, half_unit) if values.std() > 0 else None
+    return exact if welch is None else max(exact, welch)
+
+
+def order_test(
+    values: NDArray[np.float64],
+    printed: float,
+    printed_runs: int,
+    half_unit: float,
+    ranks: Sequence[int],
+) -> float:
+    """Exact two-sided precedence test: how many of our runs lie below a printed order statistic.
+
+    If both sides draw from one distribution, the number of our m values below the r-th smallest of
+    their n has a known law, whatever the distribution. `ranks` are the possible r, from 1; ties
+    and ranks are resolved so that p is largest.
+    """
+    ours = len(values)
+    below = int((values < printed - half_unit * ROUNDING).sum())
+    not_above = int((values <= printed + half_unit * ROUNDING).sum())
+    return max(
+        p for rank in ranks for p in _order_law(ours, printed_runs, rank)[below : not_above + 1]
+    )
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjust p-values for many comparisons at once, by Holm's method.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for place, number in enumerate(order.tolist()):
+        highest = max(highest, min((len(p_values) - place) * p_values[number], 1.0))
+        adjusted[number] = highest
+    return adjusted
+
+
+def _unlike_ours(
+    count: int, ours: float, printed: float, printed_runs: int, gap: float
+) -> float | None:
+    if printed > ours:
+        return None
+    from scipy.stats import fisher_exact
+
+    least = ceil(printed_runs * gap / ours)
+    return float(fisher_exact(np.array([[0, count], [least, printed_runs - least]])).pvalue)
+
+
+def _split(fraction: float, total: int) -> list[int]:
+    hits = round(fraction * total)
+    return [hits, total - hits]
+
+
+@cache
+def _order_law(ours: int, theirs: int, rank: int) -> tuple[float, ...]:
+    """Two-sided p for each number, 0 to `ours`, of our values below their rank-th smallest."""
+    ways = [
+        comb(count + rank - 1, count) * comb(theirs - rank + ours - count, ours - count)
+        for count in range(ours + 1)
+    ]
+    whole = comb(ours + theirs, ours)
+    at_most = list(accumulate(ways))
+    return tuple(
+        min(1.0, 2 * min(low, whole - low + way) / whole)
+        for low, way in zip(at_most, ways, strict=True)
+    )

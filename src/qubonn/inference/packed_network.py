@@ -1,0 +1,184 @@
+"""PackedNetwork: prediction at one bit a weight, by XNOR and popcount.
+
+Topology + parameters of one network or several -> outputs and their pre-activations, equal to the
+reference forward pass in every bit.  Paper, eq:activation.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import SpinMatrix, require_count, require_matrix, require_spin_matrix
+from qubonn.errors import ShapeError
+from qubonn.inference.builder import program_of
+from qubonn.inference.packing import (
+    PackedInputs,
+    UnpackedInputs,
+    Words,
+    aligned_zeros,
+    pack_parameters,
+    threads_for,
+)
+from qubonn.inference.program import BLOCK, CHUNK, Program, Tables
+from qubonn.topology import Topology
+
+ARCS_PER_THREAD = 10**8  # times examples; a thread takes longer to start than these to count
+BLOCKS_AT_ONCE = 4  # of inputs that are still in the cache when they are read
+CHUNKS = BLOCK // CHUNK
+WORTH_IT = 10**7  # arcs times examples: a millisecond for NumPy
+WORTH_LOADING = 10**9  # the same where Numba and compiled kernels must be loaded first
+_has_run: set[bool] = set()  # which kernels are loaded: with planes, without
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PackedNetwork:
+    """A network at one bit a weight, or several networks of one topology that vote.
+
+    Made by ``network.packed()`` and ``committee.packed()``. Inputs are numbers, binarised by the
+    sign rule, or `PackedInputs`. Uses all cores unless `thread_count` says otherwise.
+
+    >>> topology = Topology.dense(3, 1)
+    >>> packed = PackedNetwork.of(topology, np.array([[1, 1, -1]]), np.array([[-1]]))
+    >>> packed.predict_outputs([[0.5, 2.0, -1.0], [1, -1, 1]])
+    array([[ 1],
+           [-1]], dtype=int8)
+    >>> packed.output_sums([[0.5, 2.0, -1.0], [1, -1, 1]])
+    array([[ 2],
+           [-2]])
+    """
+
+    topology: Topology
+    program: Program
+    words: Words  # members x words, in the order of the program
+    thread_count: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        topology: Topology,
+        weight_spins: ArrayLike,
+        bias_spins: ArrayLike,
+        *,
+        thread_count: int | None = None,
+    ) -> "PackedNetwork":
+        """Pack networks, a row of weights and a row of biases for each."""
+        if thread_count is not None:
+            require_count("thread_count", thread_count)
+        weights = require_spin_matrix(
+            "weight_spins", weight_spins, columns=topology.weight_count, of="weight"
+        )
+        biases = require_spin_matrix(
+            "bias_spins",
+            bias_spins,
+            columns=topology.neuron_count,
+            of="non-input node",
+            rows=len(weights),
+        )
+        program = program_of(topology)
+        return cls(topology, program, pack_parameters(program, weights, biases), thread_count)
+
+    @property
+    def member_count(self) -> int:
+        """Number of networks."""
+        return len(self.words)
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes of the model: a bit for each weight and bias, up to full words, and the wiring."""
+        return self.words.nbytes + self.program.byte_count
+
+    def predict_outputs(self, inputs: ArrayLike | PackedInputs) -> SpinMatrix:
+        """Return the output activations, one row per example; what most members say, ties to -1."""
+        checked = self._checked(inputs)
+        spins = np.empty((checked.example_count, self.topology.output_count), dtype=np.int8)
+        self._run(checked, False, np.empty((0, spins.shape[1]), dtype=np.int64), spins)
+        return spins
+
+    def votes(self, inputs: ArrayLike | PackedInputs) -> NDArray[np.int64]:
+        """Return the sum over members of output activations, one row per example."""
+        return self._votes(self._checked(inputs), is_sums=False)
+
+    def output_sums(self, inputs: ArrayLike | PackedInputs) -> NDArray[np.int64]:
+        """Return the sum over members of output pre-activations, one row per example."""
+        return self._votes(self._checked(inputs), is_sums=True)
+
+    def __repr__(self) -> str:
+        times = f"{self.member_count} x " if self.member_count != 1 else ""
+        return f"PackedNetwork({times}{self.topology!r}, {self.byte_count:,} bytes)"
+
+    # ---- helpers ----
+
+    def _checked(self, inputs: ArrayLike | PackedInputs) -> PackedInputs | UnpackedInputs:
+        count = self.topology.input_count
+        if not isinstance(inputs, PackedInputs):
+            matrix = require_matrix("inputs", inputs, columns=count, of="input neuron")
+            return UnpackedInputs(matrix)
+        if inputs.input_count != count:
+            raise ShapeError(
+                f"inputs must have {count} columns, one per input neuron; got {inputs!r}"
+            )
+        return inputs
+
+    def _votes(self, inputs: PackedInputs | UnpackedInputs, *, is_sums: bool) -> NDArray[np.int64]:
+        votes = np.empty((inputs.example_count, self.topology.output_count), dtype=np.int64)
+        self._run(inputs, is_sums, votes, np.empty((0, votes.shape[1]), dtype=np.int8))
+        return votes
+
+    def _run(
+        self,
+        inputs: PackedInputs | UnpackedInputs,
+        is_sums: bool,
+        votes: NDArray[np.int64],
+        spins: SpinMatrix,
+    ) -> None:
+        """Fill `votes` and `spins`, those that have rows; threads take some blocks in turn."""
+        run_blocks: Any = import_module("qubonn.inference._xnor_kernels").run_blocks
+        share: Any = import_module("qubonn.simd.pieces").share
+        tables, chunk_count = self.program.tables, -(-inputs.example_count // CHUNK)
+        scratches: dict[int, Any] = {}
+
+        def run(first: int, end: int, thread: int) -> None:
+            if thread not in scratches:
+                scratches[thread] = _scratch(tables)
+            chunks = first * CHUNKS, min(end * CHUNKS, chunk_count)
+            rows = slice(first * BLOCK, end * BLOCK)
+            run_blocks(
+                tables,
+                inputs.words_of(*chunks).reshape(-1),
+                self.words,
+                *scratches[thread],
+                is_sums,
+                votes[rows],
+                spins[rows],
+            )
+
+        work = self.topology.arc_count * self.member_count * inputs.example_count
+        threads = threads_for(work, ARCS_PER_THREAD, self.thread_count)
+        share(run, -(-chunk_count // CHUNKS), threads, most_at_once=BLOCKS_AT_ONCE)
+        _has_run.add(bool(tables.plane_count))
+
+
+def is_worth_packing(topology: Topology, example_count: int, member_count: int = 1) -> bool:
+    """Return whether packed prediction pays; small work is done before the kernels are loaded."""
+    work = topology.arc_count * example_count * member_count
+    if work < WORTH_IT or (work < WORTH_LOADING and not _has_run):
+        return False
+    return work >= WORTH_LOADING or bool(program_of(topology).tables.plane_count) in _has_run
+
+
+def _scratch(tables: Tables) -> tuple[tuple[Words, Words], Any]:
+    """Return what one thread works with: words and votes, and planes where there are any."""
+    words = aligned_zeros(tables.row_count * BLOCK)
+    votes = aligned_zeros(tables.output_count * BLOCK)
+    if not tables.plane_count:
+        return (words, votes), None
+    planes: Any = import_module("qubonn.inference._plane_kernels").Planes
+    return (words, votes), planes(
+        nodes=aligned_zeros(8 * tables.plane_count),
+        order=np.zeros(tables.widest + 16, dtype=np.int64),
+        counters=aligned_zeros(16 * 40),
+        square=aligned_zeros(64 * 8),
+    )

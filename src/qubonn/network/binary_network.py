@@ -1,0 +1,228 @@
+"""BinaryNetwork: a topology and one spin per weight and per neuron's bias.
+
+Topology + parameters -> outputs, margins, accuracy, a file.
+"""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qubonn.checks import (
+    SpinMatrix,
+    SpinVector,
+    require_count,
+    require_matrix,
+    require_real_matrix,
+    require_real_vector,
+    require_spin_matrix,
+    require_spins,
+)
+from qubonn.errors import TopologyError
+from qubonn.inference import PackedNetwork, is_worth_packing
+from qubonn.network.forward import ForwardPass, LevelPlan, plan_levels, run_forward, sign
+from qubonn.network.margins import Margins
+from qubonn.network.settling import Settled, settle
+from qubonn.topology import Topology
+
+if TYPE_CHECKING:
+    from qubonn.network.robustness import Decision, Robustness
+    from qubonn.network.summary import Summary
+
+
+@dataclass(frozen=True, eq=False, repr=False, init=False)
+class BinaryNetwork:
+    """A network whose weights, biases and activations are all -1 or +1.
+
+    ``weight_spins`` by weight number; ``bias_spins`` by neuron: non-input node in order.
+
+    >>> network = BinaryNetwork(Topology.dense(3, 1), [1, 1, -1], [-1])
+    >>> network.predict_outputs([[0.5, 2.0, -1.0], [1, -1, 1]])
+    array([[ 1],
+           [-1]], dtype=int8)
+    """
+
+    topology: Topology
+    weight_spins: SpinVector
+    bias_spins: SpinVector
+
+    def __init__(self, topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> None:
+        object.__setattr__(self, "topology", _require_topology(topology))
+        for name, values, count, of in (
+            ("weight_spins", weight_spins, topology.weight_count, "weight"),
+            ("bias_spins", bias_spins, topology.neuron_count, "non-input node"),
+        ):
+            spins = require_spins(name, values, count=count, of=of).copy()
+            spins.setflags(write=False)
+            object.__setattr__(self, name, spins)
+
+    @classmethod
+    def random(cls, topology: Topology, *, seed: int) -> "BinaryNetwork":
+        """Draw every weight and bias from a fair coin."""
+        generator = np.random.default_rng(require_count("seed", seed, least=0))
+        weight_count = _require_topology(topology).weight_count
+        spins = 2 * generator.integers(2, size=weight_count + topology.neuron_count) - 1
+        return cls(topology, spins[:weight_count], spins[weight_count:])
+
+    # ---- what it computes ----
+
+    def forward(self, inputs: ArrayLike) -> ForwardPass:
+        """Run every example through the network; inputs are real and binarised by the sign rule.
+
+        Returns ``activation_spins``, examples x nodes, and ``pre_activations``, examples x neurons.
+        """
+        return run_forward(self._plan, self.topology, self.input_spins(inputs))
+
+    def predict_outputs(self, inputs: ArrayLike) -> SpinMatrix:
+        """Return the output activations, one row per example.
+
+        Much work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
+        """
+        columns = self.topology.input_count
+        matrix = require_matrix("inputs", inputs, columns=columns, of="input neuron")
+        if is_worth_packing(self.topology, len(matrix)):
+            return self._packed.predict_outputs(matrix)
+        return self.forward(matrix).activation_spins[:, self.topology.outputs.start :]
+
+    def packed(self, *, thread_count: int | None = None) -> PackedNetwork:
+        """Return the network at one bit a weight, for prediction only; all cores unless told."""
+        return PackedNetwork.of(
+            self.topology,
+            self.weight_spins[None],
+            self.bias_spins[None],
+            thread_count=thread_count,
+        )
+
+    def pre_activations(self, inputs: ArrayLike) -> NDArray[np.int32]:
+        """Return bias plus weighted sum of every neuron, before the sign; pi in the paper."""
+        return self.forward(inputs).pre_activations
+
+    def margins(self, inputs: ArrayLike) -> Margins:
+        """Return the magnitudes of all pre-activations, with S1 and S2 of the paper."""
+        return Margins(np.abs(self.pre_activations(inputs)))
+
+    def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:
+        """Return the fraction of examples for which every output is right."""
+        predicted = self.predict_outputs(inputs)
+        wanted = require_spin_matrix(
+            "outputs",
+            outputs,
+            columns=self.topology.output_count,
+            of="output neuron",
+            rows=len(predicted),
+        )
+        return float((predicted == wanted).all(axis=1).mean())
+
+    def settle(self, inputs: ArrayLike, **options: Any) -> Settled:
+        """Look for consistent activations of one example; for networks with cycles.
+
+        `inputs` is one vector. See `qubonn.network.settling.settle` for the options.
+        """
+        vector = require_real_vector(
+            "inputs", inputs, count=self.topology.input_count, of="input neuron"
+        )
+        return settle(self, sign(vector), **options)
+
+    def robustness(
+        self,
+        inputs: ArrayLike,
+        *,
+        decision: "Decision" = "outputs",
+        exact: bool = True,
+        time_limit: float | None = None,
+        seed: int = 0,
+        worker_count: int = 1,
+    ) -> "Robustness":
+        """Return for each example the smallest number of input flips that changes its class.
+
+        The class is the vector of output spins, or with `decision` "largest" the output of largest
+        pre-activation, the earliest of equals. Bounds from margins and a greedy search come first
+        and often agree; CP-SAT (if `exact`) settles the rest within `time_limit` seconds.
+
+        >>> network = BinaryNetwork(Topology.dense(5, 1), [1, 1, 1, 1, 1], [1])
+        >>> found = network.robustness([[1, 1, 1, 1, 1], [1, 1, 1, -1, -1]])
+        >>> found.flips, found.is_exact
+        (array([3, 1]), array([ True,  True]))
+        """
+        from qubonn.network.robustness import Effort, robustness_of
+
+        effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
+        return robustness_of((self,), inputs, decision, effort)
+
+    def summary(
+        self,
+        inputs: ArrayLike | None = None,
+        outputs: ArrayLike | None = None,
+        *,
+        decision: "Decision" = "outputs",
+    ) -> "Summary":
+        """Return the network in numbers; with `inputs` also margins, with `outputs` accuracy.
+
+        `decision` as in `robustness`.
+
+        >>> BinaryNetwork.random(Topology.dense(9, 4, 2), seed=0).summary()
+        BinaryNetwork 9 -> 4 -> 2
+        inputs           9
+        hidden           4
+        outputs          2
+        levels           2
+        arcs            44
+        weights         44
+        biases           6
+        parameter bits  50
+        bytes, packed    7
+        """
+        from qubonn.network.summary import summarise
+
+        return summarise(self, inputs, outputs, decision)
+
+    def input_spins(self, inputs: ArrayLike) -> SpinMatrix:
+        """Return real inputs binarised by the sign rule, after checking them."""
+        return sign(
+            require_real_matrix(
+                "inputs", inputs, columns=self.topology.input_count, of="input neuron"
+            )
+        )
+
+    # ---- files and how Python sees it ----
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write topology and parameters to a small file; read it back with ``qubonn.load``."""
+        from qubonn.network.files import save_network
+
+        save_network(self, path)
+
+    @cached_property
+    def _packed(self) -> PackedNetwork:
+        return self.packed()
+
+    @cached_property
+    def _plan(self) -> tuple[LevelPlan, ...]:
+        return plan_levels(self.topology, self.weight_spins, self.bias_spins)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, BinaryNetwork):
+            return NotImplemented
+        return (
+            self.topology == other.topology
+            and np.array_equal(self.weight_spins, other.weight_spins)
+            and np.array_equal(self.bias_spins, other.bias_spins)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.weight_spins.tobytes(), self.bias_spins.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"BinaryNetwork({self.topology!r})"
+
+
+def _require_topology(topology: object) -> Topology:
+    if not isinstance(topology, Topology):
+        raise TopologyError(
+            f"topology must be a Topology, for example Topology.dense(25, 3, 2); "
+            f"got {type(topology).__name__}"
+        )
+    return topology

@@ -1,0 +1,153 @@
+"""robustness: the cheap bound, a witness for each example, and CP-SAT where the two differ.
+
+Networks that decide together, inputs -> Robustness.
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from qubonn import ortools
+from qubonn.checks import SpinMatrix, SpinVector, require_count, require_seconds
+from qubonn.network.binary_network import BinaryNetwork
+from qubonn.network.robustness.bounds import lower_bounds
+from qubonn.network.robustness.exact import FlipModel, Known
+from qubonn.network.robustness.jury import Decision, Jury
+from qubonn.network.robustness.result import Robustness
+from qubonn.network.robustness.witnesses import find_witnesses
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """How far to go: CP-SAT or not, seconds for all examples together, CP-SAT's seed and threads.
+
+    With one worker the same seed gives the same answer while no time limit strikes.
+    """
+
+    exact: bool = True
+    time_limit: float | None = None
+    seed: int = 0
+    worker_count: int = 1
+
+    def __post_init__(self) -> None:
+        require_seconds("time_limit", self.time_limit)
+        require_count("seed", self.seed, least=0)
+        require_count("worker_count", self.worker_count)
+
+
+def robustness_of(
+    members: Sequence[BinaryNetwork], inputs: ArrayLike, decision: Decision, effort: Effort
+) -> Robustness:
+    """Return for each example the smallest number of input flips that changes the class.
+
+    Ctrl-C keeps what is done; without ortools the answers are bounds where they are not exact.
+    """
+    work = _Work(Jury(members, decision), members[0].input_spins(inputs), effort)
+    notice = ""
+    try:
+        work.find_witnesses()
+        if effort.exact:
+            notice = work.prove()
+    except KeyboardInterrupt:
+        notice = "interrupted: what was known until then"
+    return work.certificate(notice)
+
+
+class _Work:
+    """What is known so far of every example."""
+
+    def __init__(self, jury: Jury, input_spins: SpinMatrix, effort: Effort) -> None:
+        self.start = time.perf_counter()
+        self.jury, self.input_spins, self.effort = jury, input_spins, effort
+        self.classes = jury.classes(input_spins)
+        self.ways = lower_bounds(jury, input_spins)
+        self.lower = self.ways.min(axis=1)
+        self.bound = self.lower.copy()
+        self.witnesses = input_spins.copy()
+        self.flips = np.full(len(input_spins), jury.input_count + 1)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the time limit, None where there is none."""
+        limit = self.effort.time_limit
+        return None if limit is None else limit - (time.perf_counter() - self.start)
+
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        left = self.seconds_left
+        return left is not None and left <= 0
+
+    def find_witnesses(self) -> None:
+        """Walk to near inputs of another class, wherever there may be one."""
+        rows = np.flatnonzero(self.bound < self.flips)
+        known = self.input_spins[rows], self.classes[rows], self.ways[rows]
+        found = find_witnesses(self.jury, *known, self.is_late)
+        for row, witness in zip(rows.tolist(), found, strict=True):
+            self._keep(row, witness)
+
+    def prove(self) -> str:
+        """Ask CP-SAT about every example whose bounds differ; return a notice if some are left."""
+        open_rows = np.flatnonzero(self.bound < self.flips)
+        if not len(open_rows):
+            return ""
+        if not ortools.is_installed():
+            notice = (
+                f"ortools is not installed: {len(open_rows)} of {len(self.flips)} examples have "
+                "bounds only; install it with  pip install 'qubonn[exact]'"
+            )
+            _log.warning("robustness: %s", notice)
+            return notice
+        model = FlipModel(self.jury)
+        is_complete = model.complete(self.is_late)
+        for done, row in enumerate(open_rows.tolist()):
+            if self.is_late() or not is_complete:
+                break
+            self._improve(model, row, len(open_rows) - done)
+        left = int((self.bound < self.flips).sum())
+        return f"the time was up before {left} examples were exact" if left else ""
+
+    def certificate(self, notice: str) -> Robustness:
+        """Put together what is known; every witness is run through the network once more."""
+        decided = self.jury.classes(self.witnesses)
+        is_found = self.flips <= self.jury.input_count
+        assert np.array_equal((decided != self.classes).any(axis=1), is_found)
+        assert (self.lower <= self.bound).all()
+        assert (self.bound <= self.flips).all()
+        return Robustness(
+            self.input_spins,
+            self.classes,
+            self.lower,
+            self.bound,
+            self.flips,
+            self.witnesses,
+            decided,
+            self.jury.decision,
+            time.perf_counter() - self.start,
+            notice if (self.bound < self.flips).any() else "",
+        )
+
+    def _improve(self, model: FlipModel, row: int, waiting: int) -> None:
+        left = self.seconds_left
+        proved = model.improve(
+            self.input_spins[row],
+            Known(int(self.bound[row]), int(self.flips[row])),
+            seed=self.effort.seed,
+            worker_count=self.effort.worker_count,
+            seconds=None if left is None else left / waiting,
+        )
+        self.bound[row] = proved.bound
+        if proved.witness is not None:
+            self._keep(row, proved.witness)
+        if proved.is_interrupted:
+            raise KeyboardInterrupt
+
+    def _keep(self, row: int, witness: SpinVector) -> None:
+        flips = int((witness != self.input_spins[row]).sum())
+        if flips:
+            self.witnesses[row], self.flips[row] = witness, flips

@@ -1,0 +1,143 @@
+"""Replicas in lanes: bits as masks, a random stream for each lane, Metropolis thresholds.
+
+Bits <-> masks; seeds -> streams -> thresholds. What a lane draws depends on its own seed only.
+"""
+
+import numpy as np
+from numba import njit
+
+from qubonn.simd.vectors import as_bits, as_float, fused, load, store, to_float
+
+
+def lane_count_for(replica_count, thread_count):
+    """Return the block size that is quickest: 64, or less where threads would go idle."""
+    share = -(-replica_count // max(thread_count, 1))
+    return 16 if share <= 16 else 32 if share <= 32 else 64
+
+
+def pack_states(bits, lane_count):
+    """Turn bits, replicas x variables, into masks, blocks x variables: lane r is bit r of a mask.
+
+    The lanes that the last block has too many start at zero.
+    """
+    replica_count, variable_count = bits.shape
+    block_count = -(-replica_count // lane_count)
+    lanes = np.zeros((block_count * lane_count, variable_count), dtype=np.uint8)
+    lanes[:replica_count] = bits
+    lanes = lanes.reshape(block_count, lane_count, variable_count)
+    bytes_ = np.packbits(lanes, axis=1, bitorder="little").transpose(0, 2, 1)
+    masks = np.ascontiguousarray(bytes_).view(f"<u{lane_count // 8}")
+    return masks.reshape(block_count, variable_count)
+
+
+def unpack_states(states, replica_count):
+    """Turn masks, blocks x variables, back into int8 bits, replicas x variables."""
+    block_count, variable_count = states.shape
+    lane_count = states.dtype.itemsize * 8
+    bytes_ = states.view(np.uint8).reshape(block_count, variable_count, lane_count // 8)
+    bits = np.unpackbits(bytes_.transpose(0, 2, 1), axis=1, bitorder="little")
+    bits = bits.reshape(block_count * lane_count, variable_count)
+    return bits[:replica_count].astype(np.int8)
+
+
+def start_generators(seeds, lane_count):
+    """Turn one uint64 seed a replica into streams of xoshiro128+, blocks x 4 words x lanes."""
+    block_count = -(-len(seeds) // lane_count)
+    padded = np.zeros(block_count * lane_count, dtype=np.uint64)
+    padded[: len(seeds)] = seeds
+    words = np.stack([_splitmix(padded, step) for step in (1, 2)], axis=1)  # never both zero
+    halves = words.view(np.uint32).reshape(block_count, lane_count, 4)
+    return np.ascontiguousarray(halves.transpose(0, 2, 1))
+
+
+def _splitmix(seeds, step):
+    """Output number `step` of splitmix64, the usual way to seed a xoshiro generator."""
+    z = seeds + np.uint64(step * 0x9E3779B97F4A7C15 % 2**64)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+# ---- thresholds --------------------------------------------------------------------------------
+
+LN2 = np.float32(np.log(2.0))
+HOTTEST = 1e30  # in units of energy; float32 must hold some 200 times this
+# A minimax polynomial for m - 1 - log2(m), m in [1, 2), right to 1.3e-5. Its constant also holds
+# 158, for the float's exponent (127) and the 31 bits of a draw, and 3e-5 so that rounding makes no
+# threshold negative: a change of energy of 0 is always accepted.
+C0, C1, C2, C3, C4, C5 = (
+    np.float32(value)
+    for value in (159.80040, -4.0917108, 3.5507929, -1.6311488, 0.41656369, -0.044873610)
+)
+
+
+@njit(inline="always")
+def threshold_scale(temperature):
+    """Return T ln 2 as the float32 that `threshold` wants."""
+    return np.float32(min(temperature, HOTTEST)) * LN2
+
+
+@njit(inline="always")
+def threshold(draw, scale):
+    """Return -T ln(u) for 31 random bits a lane, u = odd / 2**31; accepts with exp(-dE/T) to 5e-5.
+
+    The bits of a float, read as an integer, are a piecewise linear logarithm; the polynomial in the
+    mantissa m bends it right.
+    """
+    bits = as_bits(to_float((draw >> 1) | 1))
+    m = as_float((bits & 0x007FFFFF) | 0x3F800000)
+    bend = fused(m, C5 * scale, C4 * scale)
+    bend = fused(m, bend, C3 * scale)
+    bend = fused(m, bend, C2 * scale)
+    bend = fused(m, bend, C1 * scale)
+    bend = fused(m, bend, C0 * scale)
+    return fused(to_float(bits), np.float32(-(2.0**-23)) * scale, bend)
+
+
+@njit(inline="always")
+def next_random(a, b, c, d):
+    """Return 32 random bits a lane and the four new words of xoshiro128+ (Blackman and Vigna)."""
+    draw = a + d
+    shifted = b << 9
+    c = c ^ a
+    d = d ^ b
+    b = b ^ c
+    a = a ^ d
+    c = c ^ shifted
+    d = (d << 11) | (d >> 21)
+    return draw, a, b, c, d
+
+
+@njit(inline="always")
+def load_generator(generator, states):
+    """Return the four words of every lane's stream."""
+    return (
+        load(generator, 0, states),
+        load(generator, 1, states),
+        load(generator, 2, states),
+        load(generator, 3, states),
+    )
+
+
+@njit(inline="always")
+def store_generator(generator, a, b, c, d):
+    """Keep the four words of every lane's stream for the next slice."""
+    store(generator, 0, a)
+    store(generator, 1, b)
+    store(generator, 2, c)
+    store(generator, 3, d)
+
+
+@njit(cache=True)
+def draw_thresholds(thresholds, states, generator, temperature):
+    """Fill `thresholds` (proposals x lanes, float32) with those the block would meet next.
+
+    Of `states` only the type matters. The generator moves on. Tests use this to follow the kernels
+    step by step.
+    """
+    a, b, c, d = load_generator(generator, states)
+    scale = threshold_scale(temperature)
+    for proposal in range(len(thresholds)):
+        draw, a, b, c, d = next_random(a, b, c, d)
+        store(thresholds, proposal, threshold(draw, scale))
+    store_generator(generator, a, b, c, d)

@@ -1,0 +1,253 @@
+"""Lanes: a vector type for Numba, so that kernels can work on many replicas in one instruction.
+
+Rows of matrices <-> lanes; arithmetic, comparison and choice on lanes. Numba would widen small
+integers to 64 bits and would not vectorise across lanes. Without the compiler (NUMBA_DISABLE_JIT=1)
+lanes are NumPy arrays and the same kernels run unchanged. Numba caches by a kernel's own file
+only: after a change here, touch the kernels.
+"""
+
+import operator
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, overload, register_model
+
+# ---- lanes, without the compiler ---------------------------------------------------------------
+# In compiled code the functions below, and the operators of lanes, are those of the next part.
+
+
+def load(array, row, states):
+    """Return a row of a contiguous matrix as lanes, as many as a mask in `states` has bits."""
+    assert array.shape[1] == states.dtype.itemsize * 8
+    return array[row].copy()
+
+
+def store(array, row, lanes):
+    """Write lanes to a row of a contiguous matrix."""
+    array[row] = lanes
+
+
+def at_most(left, right):
+    """Return a mask of the lanes where left <= right."""
+    return np.packbits(left <= right, bitorder="little").view(f"<u{len(left) // 8}")[0]
+
+
+def is_negative(lanes):
+    """Return a mask of the integers below 0."""
+    return np.packbits(lanes < 0, bitorder="little").view(f"<u{len(lanes) // 8}")[0]
+
+
+def choose(mask, if_set, if_clear):
+    """Return in each lane one of two values by the lane's bit in the mask."""
+    is_set = np.unpackbits(np.array([mask]).view(np.uint8), bitorder="little")
+    return np.where(is_set, if_set, if_clear)
+
+
+def larger(left, right):
+    """Return the larger of two signed integers in each lane."""
+    return np.maximum(left, right).astype(left.dtype)
+
+
+def fused(left, right, addend):
+    """Return left * right + addend, rounded once to float32, in the same way on every machine."""
+    product = np.multiply(left, right, dtype=np.float64)  # exact
+    return np.add(product, addend, dtype=np.float64).astype(np.float32)
+
+
+def to_float(lanes):
+    """Return integers, less than 2**31, rounded to float32."""
+    return lanes.astype(np.float32)
+
+
+def as_bits(lanes):
+    """Return the bits of float32 as uint32."""
+    return lanes.view(np.uint32)
+
+
+def as_float(lanes):
+    """Return uint32 taken for the bits of float32."""
+    return lanes.view(np.float32)
+
+
+# ---- lanes, for the compiler -------------------------------------------------------------------
+# A vector type of LLVM, which maps it to whatever vector registers the machine has.
+
+MASK_TYPES = {16: types.uint16, 32: types.uint32, 64: types.uint64}
+
+
+class Lanes(types.Type):
+    """A vector of `count` numbers of the type `element`."""
+
+    def __init__(self, element, count):
+        self.element = element
+        self.count = count
+        super().__init__(f"Lanes({element}, {count})")
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager, lanes):
+        element = manager.lookup(lanes.element).get_value_type()
+        super().__init__(manager, lanes, ir.VectorType(element, lanes.count))
+
+
+def _vectors(context, builder, lanes, kinds, values):
+    """Return operands as vectors; scalars are cast to the lanes' element and repeated."""
+    return [
+        value
+        if isinstance(kind, Lanes)
+        else _repeated(builder, context.cast(builder, value, kind, lanes.element), lanes.count)
+        for kind, value in zip(kinds, values, strict=True)
+    ]
+
+
+def _repeated(builder, scalar, count):
+    undefined = ir.Constant(ir.VectorType(scalar.type, count), ir.Undefined)
+    index = ir.IntType(32)
+    first = builder.insert_element(undefined, scalar, index(0))
+    zeros = ir.Constant(ir.VectorType(index, count), [0] * count)
+    return builder.shuffle_vector(first, undefined, zeros)
+
+
+def _define_operator(function, integer_instruction, float_instruction=None):
+    @intrinsic
+    def operate(typing_context, left, right):
+        lanes = left if isinstance(left, Lanes) else right
+        is_float = lanes.element == types.float32
+        instruction = float_instruction if is_float else integer_instruction
+
+        def emit(context, builder, signature, values):
+            operands = _vectors(context, builder, lanes, signature.args, values)
+            return getattr(builder, instruction)(*operands)
+
+        return lanes(types.unliteral(left), types.unliteral(right)), emit
+
+    @overload(function)
+    def operator_of_lanes(left, right):
+        if isinstance(left, Lanes) or isinstance(right, Lanes):
+            return lambda left, right: operate(left, right)
+        return None
+
+
+_define_operator(operator.add, "add", "fadd")
+_define_operator(operator.sub, "sub", "fsub")
+_define_operator(operator.mul, "mul", "fmul")
+_define_operator(operator.xor, "xor")
+_define_operator(operator.and_, "and_")
+_define_operator(operator.or_, "or_")
+_define_operator(operator.lshift, "shl")
+_define_operator(operator.rshift, "lshr")
+
+
+def _define_conversion(function, instruction, element):
+    @intrinsic
+    def convert(typing_context, lanes):
+        result = Lanes(element, lanes.count)
+
+        def emit(context, builder, signature, values):
+            return getattr(builder, instruction)(values[0], context.get_value_type(result))
+
+        return result(lanes), emit
+
+    overload(function)(lambda lanes: lambda lanes: convert(lanes))
+
+
+_define_conversion(to_float, "sitofp", types.float32)
+_define_conversion(as_bits, "bitcast", types.uint32)
+_define_conversion(as_float, "bitcast", types.float32)
+
+
+@intrinsic
+def _larger(typing_context, left, right):
+    def emit(context, builder, signature, values):
+        operands = _vectors(context, builder, left, signature.args, values)
+        return builder.select(builder.icmp_signed(">", *operands), *operands)
+
+    return left(left, types.unliteral(right)), emit
+
+
+@intrinsic
+def _fused(typing_context, left, right, addend):
+    def emit(context, builder, signature, values):
+        operands = _vectors(context, builder, left, signature.args, values)
+        vector = operands[0].type
+        kind = ir.FunctionType(vector, [vector] * 3)
+        fma = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{left.count}f32")
+        return builder.call(fma, operands)
+
+    return left(left, right, addend), emit
+
+
+@intrinsic
+def _at_most(typing_context, left, right):
+    def emit(context, builder, signature, values):
+        return builder.bitcast(builder.fcmp_ordered("<=", *values), ir.IntType(left.count))
+
+    return MASK_TYPES[left.count](left, right), emit
+
+
+@intrinsic
+def _is_negative(typing_context, lanes):
+    def emit(context, builder, signature, values):
+        zero = ir.Constant(values[0].type, None)
+        return builder.bitcast(builder.icmp_signed("<", values[0], zero), ir.IntType(lanes.count))
+
+    return MASK_TYPES[lanes.count](lanes), emit
+
+
+@intrinsic
+def _choose(typing_context, mask, if_set, if_clear):
+    def emit(context, builder, signature, values):
+        flags = ir.VectorType(ir.IntType(1), if_set.count)
+        return builder.select(builder.bitcast(values[0], flags), values[1], values[2])
+
+    return if_set(MASK_TYPES[if_set.count], if_set, if_set), emit
+
+
+def define_access(*, is_by_row):
+    """Return what reads and what writes lanes: at rows of a matrix, or anywhere in a flat array."""
+
+    @intrinsic
+    def read(typing_context, array, place, like):
+        lanes = Lanes(array.dtype, like.dtype.bitwidth)
+
+        def emit(context, builder, signature, values):
+            pointer = pointer_to(context, builder, signature.args, values, lanes)
+            return builder.load(pointer, align=array.dtype.bitwidth // 8)
+
+        return lanes(array, types.unliteral(place), like), emit
+
+    @intrinsic
+    def write(typing_context, array, place, lanes):
+        def emit(context, builder, signature, values):
+            pointer = pointer_to(context, builder, signature.args, values, lanes)
+            builder.store(values[2], pointer, align=array.dtype.bitwidth // 8)
+            return context.get_dummy_value()
+
+        return types.void(array, types.unliteral(place), lanes), emit
+
+    def pointer_to(context, builder, kinds, values, lanes):
+        assert kinds[0].layout == "C", "lanes must be contiguous"
+        assert is_by_row or kinds[0].ndim == 1, "lanes must come from a flat array"
+        first = context.make_array(kinds[0])(context, builder, values[0]).data
+        place = context.cast(builder, values[1], kinds[1], types.uint64)
+        if is_by_row:
+            place = builder.mul(place, ir.Constant(place.type, lanes.count))
+        vector = context.get_value_type(lanes)
+        return builder.bitcast(builder.gep(first, [place]), ir.PointerType(vector))
+
+    return read, write
+
+
+_load, _store = define_access(is_by_row=True)
+overload(load)(lambda array, row, states: lambda array, row, states: _load(array, row, states))
+overload(store)(lambda array, row, lanes: lambda array, row, lanes: _store(array, row, lanes))
+overload(is_negative)(lambda lanes: lambda lanes: _is_negative(lanes))
+overload(at_most)(lambda left, right: lambda left, right: _at_most(left, right))
+overload(choose)(
+    lambda mask, if_set, if_clear: lambda mask, if_set, if_clear: _choose(mask, if_set, if_clear)
+)
+overload(larger)(lambda left, right: lambda left, right: _larger(left, right))
+overload(fused)(lambda left, right, addend: lambda left, right, addend: _fused(left, right, addend))

@@ -1,0 +1,122 @@
+"""Bits in lanes: popcounts, full adders, and the signs of 64 numbers as one word.
+
+Lanes <-> any place of a flat array; words -> counts; numbers -> a word. Without the compiler lanes
+are NumPy arrays, as in `qubonn.simd.vectors`.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from qubonn.simd.vectors import Lanes, _vectors, define_access
+
+
+@njit(inline="always")
+def full_adder(a, b, c):
+    """Add three bits in every place: return the sum's low bit and the carry, (a + b + c) >> 1.
+
+    The carry is written so that LLVM shares work with the sum and finds three-operand logic.
+    """
+    return a ^ b ^ c, ((a ^ c) & (b ^ c)) ^ c
+
+
+# ---- without the compiler ----------------------------------------------------------------------
+
+
+def load_at(array, place, like):
+    """Return lanes from `place` of a flat array on, as many as an element of `like` has bits."""
+    return array[place : place + like.dtype.itemsize * 8].copy()
+
+
+def store_at(array, place, lanes):
+    """Write lanes to a flat array from `place` on."""
+    array[place : place + len(lanes)] = lanes
+
+
+def repeated(word, like):
+    """Return a uint64 in as many lanes as an element of `like` has bits."""
+    return np.full(like.dtype.itemsize * 8, word, dtype=np.uint64)
+
+
+def ones_of(lanes):
+    """Return how many bits are set in each uint64 lane."""
+    return np.bitwise_count(lanes).astype(np.uint64)
+
+
+def positive(lanes):
+    """Return the lanes that are more than 0 as the bits of a uint64; there are 64 lanes."""
+    return np.packbits(lanes > 0, bitorder="little").view("<u8")[0]
+
+
+def finite(lanes):
+    """Return whether no lane is infinite or NaN."""
+    return bool(np.isfinite(lanes).all())
+
+
+# ---- for the compiler --------------------------------------------------------------------------
+
+
+_load_at, _store_at = define_access(is_by_row=False)
+
+
+@intrinsic
+def _repeated(typing_context, word, like):
+    lanes = Lanes(types.uint64, like.dtype.bitwidth)
+
+    def emit(context, builder, signature, values):
+        return _vectors(context, builder, lanes, signature.args[:1], values[:1])[0]
+
+    return lanes(types.uint64, like), emit
+
+
+@intrinsic
+def _ones_of(typing_context, lanes):
+    def emit(context, builder, signature, values):
+        vector = values[0].type
+        kind = ir.FunctionType(vector, [vector])
+        name = f"llvm.ctpop.v{lanes.count}i64"
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
+
+    return lanes(lanes), emit
+
+
+@intrinsic
+def _positive(typing_context, lanes):
+    def emit(context, builder, signature, values):
+        zero = ir.Constant(values[0].type, None)
+        if isinstance(lanes.element, types.Float):
+            flags = builder.fcmp_ordered(">", values[0], zero)
+        elif lanes.element.signed:
+            flags = builder.icmp_signed(">", values[0], zero)
+        else:
+            flags = builder.icmp_unsigned(">", values[0], zero)
+        return builder.bitcast(flags, ir.IntType(64))
+
+    return types.uint64(lanes), emit
+
+
+@intrinsic
+def _finite(typing_context, lanes):
+    def emit(context, builder, signature, values):
+        if not isinstance(lanes.element, types.Float):
+            return cgutils.true_bit
+        difference = builder.fsub(values[0], values[0])  # NaN unless finite
+        flags = builder.fcmp_unordered("uno", difference, difference)
+        bits = builder.bitcast(flags, ir.IntType(lanes.count))
+        return builder.icmp_unsigned("==", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(lanes), emit
+
+
+overload(load_at)(
+    lambda array, place, like: lambda array, place, like: _load_at(array, place, like)
+)
+overload(store_at)(
+    lambda array, place, lanes: lambda array, place, lanes: _store_at(array, place, lanes)
+)
+overload(repeated)(lambda word, like: lambda word, like: _repeated(word, like))
+overload(ones_of)(lambda lanes: lambda lanes: _ones_of(lanes))
+overload(positive)(lambda lanes: lambda lanes: _positive(lanes))
+overload(finite)(lambda lanes: lambda lanes: _finite(lanes))

@@ -1,0 +1,118 @@
+"""When a running solver should stop, and how it tells how far it is.
+
+Time limit, target energy, report -> Stop or None, between slices of work.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from qubonn.checks import is_finite_number, require_count, require_seconds
+from qubonn.errors import RangeError
+from qubonn.quadratic import Stop
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a running sampler is: part of the work done (0 to 1), lowest energy now, seconds."""
+
+    part: float
+    best_energy: float
+    seconds: float
+
+
+SLICE_SECONDS = 0.05  # between two looks at the clock
+TARGET_SLICE = 10  # steps between two looks for the target
+
+Report = Callable[[Progress], bool | None]  # True asks the sampler to stop
+
+
+class Watch:
+    """Looks after one run: clock, target, reports. Ask `verdict` between slices of work."""
+
+    def __init__(
+        self,
+        *,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> None:
+        if target_energy is not None and not is_finite_number(target_energy):
+            raise RangeError(f"target_energy must be a finite number; got {target_energy!r}")
+        self.start = time.perf_counter()
+        self.time_limit = require_seconds("time_limit", time_limit)
+        self.target_energy = target_energy
+        self._report = report
+        self._slice_size = 1
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the run began."""
+        return time.perf_counter() - self.start
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the time limit; infinite where there is none."""
+        return float("inf") if self.time_limit is None else self.time_limit - self.seconds
+
+    @property
+    def needs_energies(self) -> bool:
+        """Whether somebody wants to know the energy between slices."""
+        return self.target_energy is not None or self._report is not None
+
+    def verdict(self, part: float, best_energy: float, *, is_estimate: bool = False) -> Stop | None:
+        """Report progress and return why to stop now, or None to go on.
+
+        Work that is all done (`part` 1) is finished, whatever the clock says. An energy that is
+        only an estimate is reported, but reaches no target.
+        """
+        wants_stop = self._report is not None and self._report(
+            Progress(part, float(best_energy), self.seconds)
+        )
+        if not is_estimate and self.is_reached_by(best_energy):
+            return Stop.TARGET
+        if part >= 1:
+            return None
+        if wants_stop:
+            return Stop.INTERRUPTED
+        return Stop.TIME_LIMIT if self.seconds_left <= 0 else None
+
+    def is_reached_by(self, energy: float) -> bool:
+        """Whether an energy is at or below the target; a billionth of it counts as rounding."""
+        if self.target_energy is None:
+            return False
+        return bool(energy <= self.target_energy + 1e-9 * max(1.0, abs(self.target_energy)))
+
+    def work(
+        self,
+        span: range,
+        total: int,
+        advance: Callable[[int, int], None],
+        best_energy: Callable[[], float],
+        target_slice: int = TARGET_SLICE,
+        is_estimate: bool = False,
+    ) -> Stop | None:
+        """Do the steps of `span`, out of `total` in the run, in slices; ask `verdict` in between.
+
+        A slice is what fits SLICE_SECONDS. With a target it is `target_slice` steps: where a
+        run stops does not depend on the clock. Estimates reach no target.
+        """
+        done, has_target = span.start, self.target_energy is not None and not is_estimate
+        while done < span.stop:
+            size = target_slice if has_target else self._slice_size
+            end = min(done + size, span.stop)
+            start = time.perf_counter()
+            advance(done, end)
+            verdict = self.verdict(end / total, best_energy(), is_estimate=is_estimate)
+            if verdict is not None:
+                return verdict
+            seconds = max(time.perf_counter() - start, 1e-6)
+            fitting = (end - done) * min(SLICE_SECONDS, max(self.seconds_left, 0)) / seconds
+            self._slice_size = int(min(max(fitting, 1), 8 * size))
+            done = end
+        return None
+
+
+def require_seed(seed: int) -> int:
+    """Return a seed that numpy's SeedSequence takes."""
+    return require_count("seed", seed, least=0)

@@ -1,0 +1,75 @@
+"""Kernels that show examples to the forward view, against NumPy's obvious way."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from qubonn.engines._tile_kernels import count_disagreements, fill_masks, fill_tiles
+from qubonn.engines.forward_packing import _words
+
+WIDTHS = [1, 63, 64, 65, 130, 512, 520, 784]  # of inputs; eight words are transposed at once
+
+
+def random_spins(example_count: int, width: int, seed: int) -> NDArray[np.int8]:
+    bits = np.random.default_rng(seed).integers(2, size=(example_count, width))
+    return (2 * bits - 1).astype(np.int8)
+
+
+def tiles_of(spins: NDArray[np.int8], rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    words = _words(spins)
+    tiles = np.full((-(-len(rows) // 64), words.shape[1], 64), 99, dtype=np.uint64)
+    fill_tiles(words, rows, tiles)
+    return tiles
+
+
+def slow_masks(spins: NDArray[np.int8], rows: NDArray[np.int64]) -> list[list[int]]:
+    """Return masks, columns x blocks: bit k is set where example k of the block is +1."""
+    blocks = [rows[first : first + 64] for first in range(0, len(rows), 64)]
+    return [
+        [sum(1 << k for k, row in enumerate(block) if spins[row, column] > 0) for block in blocks]
+        for column in range(spins.shape[1])
+    ]
+
+
+def slow_disagreements(spins: Any, weights: Any, is_heard: Any) -> list[int]:
+    """Return by example how many inputs that are heard differ from their weights."""
+    return [int(((row != weights) & is_heard).sum()) for row in spins]
+
+
+def test_words_hold_a_bit_for_each_input_and_zeros_after_the_last() -> None:
+    spins = random_spins(3, 70, 0)
+    bits = np.unpackbits(_words(spins).view(np.uint8), axis=1, bitorder="little")
+    np.testing.assert_array_equal(bits[:, :70], spins > 0)
+    assert bits.shape == (3, 128)
+    assert not bits[:, 70:].any()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("count", [1, 64, 100])
+def test_masks_are_those_of_the_rows_that_are_shown(width: int, count: int) -> None:
+    spins = random_spins(150, width, seed=width)
+    rows = np.random.default_rng(count).permutation(150)[:count]
+    tiles = tiles_of(spins, rows)
+    masks = np.full((width, len(tiles)), 99, dtype=np.uint64)
+    fill_masks(tiles, masks)
+    assert masks.tolist() == slow_masks(spins, rows)
+
+
+@settings(deadline=None, max_examples=30)
+@given(width=st.sampled_from(WIDTHS), block=st.integers(0, 1), seed=st.integers(0, 99))
+def test_disagreements_are_those_of_inputs_that_are_heard(
+    width: int, block: int, seed: int
+) -> None:
+    generator = np.random.default_rng(seed)
+    spins, weights = random_spins(128, width, seed), random_spins(1, width, seed + 1)
+    is_heard = generator.integers(2, size=width) > 0
+    heard = _words(np.where(is_heard, 1, -1)[None].astype(np.int8))
+    rows = generator.permutation(128)
+    found = np.full(64, 99, dtype=np.uint64)
+    count_disagreements(tiles_of(spins, rows), block, _words(weights)[0], heard[0], found)
+    shown = spins[rows[64 * block : 64 * (block + 1)]]
+    assert found.tolist() == slow_disagreements(shown, weights[0], is_heard)

@@ -1,0 +1,144 @@
+"""Which engine QuboClassifier takes, by the number of examples and the shape of the network."""
+
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from qubonn.engines import ForwardAnnealing, GrowingBatches
+from qubonn.estimator.default_engine import engine_for
+from qubonn.formulation import TrainingProblem
+from qubonn.topology import Topology
+
+MNIST = Topology.dense(784, 64, 10)
+
+
+def engine(
+    topology: Topology,
+    example_count: int,
+    outputs: Literal["threshold", "pairwise"] = "pairwise",
+    is_alone: bool = False,
+    copy_count: int = 1,
+) -> ForwardAnnealing:
+    inputs = np.ones((example_count, topology.input_count), dtype=np.int8)
+    wanted = np.tile([1] + [-1] * (topology.output_count - 1), (example_count, 1))
+    problem = TrainingProblem(topology, inputs, wanted)
+    return engine_for(problem, outputs, is_alone=is_alone, copy_count=copy_count)
+
+
+def test_a_member_is_one_replica_on_one_thread() -> None:
+    found = engine(MNIST, 100)
+    assert (found.replica_count, found.thread_count, found.sweep_count) == (1, 1, 40)
+
+
+@pytest.mark.parametrize(
+    ("count", "batches"),
+    [
+        (10_000, None),
+        (10_001, GrowingBatches(first=5_000, last=5_000)),
+        (20_000, GrowingBatches(first=5_000, last=10_000)),
+        (60_000, GrowingBatches(first=5_000, last=30_000)),
+    ],
+)
+def test_more_than_10_000_examples_are_seen_in_batches(
+    count: int, batches: GrowingBatches | None
+) -> None:
+    assert engine(Topology.dense(2, 2, 2), count).batches == batches
+
+
+def test_outputs_that_are_read_one_by_one_have_no_target_margin() -> None:
+    found = engine(MNIST, 100, "threshold")
+    assert (found.outputs, found.target_margin) == ("threshold", None)
+
+
+@pytest.mark.parametrize(("count", "voting", "alone"), [(20, 40, 52), (400, 20, 28)])
+def test_a_network_alone_aims_at_larger_leads(count: int, voting: int, alone: int) -> None:
+    leads = [engine(MNIST, count, is_alone=is_alone).target_margin for is_alone in (False, True)]
+    assert leads == [voting, alone]
+
+
+def test_leads_shrink_with_the_number_of_examples_and_are_even() -> None:
+    leads = [engine(MNIST, count).target_margin or 0 for count in (2, 20, 200, 2_000, 10_000)]
+    assert leads == sorted(leads, reverse=True)
+    assert all(lead % 2 == 0 for lead in leads)
+    assert leads[-1] == 12  # 1.4 roots of 64, to the nearest even number
+
+
+@pytest.mark.parametrize(("hidden", "lead"), [(1, 2), (2, 2), (5, 4), (10, 8)])
+def test_leads_are_capped_by_what_small_networks_can_give(hidden: int, lead: int) -> None:
+    assert engine(Topology.dense(20, hidden, 3), 5).target_margin == lead
+
+
+def test_neurons_are_softer_where_examples_are_few() -> None:
+    softness = [engine(MNIST, count).softness or 0 for count in (10, 100, 1_000, 10_000)]
+    assert softness == sorted(softness, reverse=True)
+    assert softness[-1] == 0.5
+
+
+def test_margins_are_rewarded_up_to_three_quarters_of_a_root_of_the_inputs() -> None:
+    assert engine(MNIST, 100).margin_cap == 21
+    assert engine(Topology.dense(4, 3, 2), 100).margin_cap == 2
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        Topology.dense(5, 2),
+        Topology.parse("conv(3x3x2)+fc(4)", inputs=(6, 6), outputs=3),
+        Topology.parse("conv(2x2)+conv(2x2)", inputs=(5, 5), outputs=3),
+    ],
+    ids=["no hidden neurons", "convolution and layer", "two convolutions"],
+)
+@pytest.mark.parametrize("outputs", ["threshold", "pairwise"])
+def test_networks_of_any_kind_get_an_engine_that_solves(
+    topology: Topology, outputs: Literal["threshold", "pairwise"]
+) -> None:
+    found = replace(engine(topology, 12, outputs), sweep_count=1)
+    inputs = np.random.default_rng(0).normal(size=(12, topology.input_count))
+    classes = np.arange(12) % topology.output_count
+    wanted = 2 * np.eye(topology.output_count)[classes] - 1
+    assert len(found.solve(TrainingProblem(topology, inputs, wanted))) == 1
+
+
+def test_the_outputs_of_a_convolution_count_by_their_usual_number_of_arcs() -> None:
+    topology = Topology.parse("conv(3x3)", inputs=(6, 6), outputs=3)
+    found = engine(topology, 2_000)  # 16 arcs into an output, 9 into a hidden neuron
+    assert (found.target_margin, found.margin_cap) == (6, 2)
+
+
+@pytest.mark.parametrize(
+    ("count", "is_alone", "quench_sweeps"), [(39, False, 0), (39, True, 5), (40, False, 5)]
+)
+def test_members_of_few_examples_that_vote_keep_a_little_heat(
+    count: int, is_alone: bool, quench_sweeps: int
+) -> None:
+    assert engine(MNIST, count, is_alone=is_alone).quench_sweeps == quench_sweeps
+
+
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_copies_do_not_count_as_examples_and_ask_for_less(is_alone: bool) -> None:
+    plain = engine(MNIST, 100, is_alone=is_alone)
+    copied = engine(MNIST, 900, is_alone=is_alone, copy_count=9)
+    assert plain.softness is not None
+    assert copied.softness == pytest.approx(plain.softness * (1 if is_alone else 0.65))
+    assert plain.target_margin is not None
+    factor = 0.65 if is_alone else 0.55
+    assert copied.target_margin == pytest.approx(factor * plain.target_margin, abs=2)
+    assert copied.sweep_count == 20
+
+
+def test_of_few_images_in_several_places_a_network_alone_is_softer_and_surer() -> None:
+    few, more = (engine(MNIST, 9 * count, is_alone=True, copy_count=9) for count in (39, 40))
+    assert few.softness is not None
+    assert more.softness is not None
+    assert few.softness > 1.2 * more.softness
+    assert few.target_margin is not None
+    assert more.target_margin is not None
+    assert few.target_margin > 1.2 * more.target_margin
+
+
+def test_batches_are_made_of_all_copies() -> None:
+    small = Topology.dense(2, 2, 2)
+    assert engine(small, 9_999, copy_count=9).batches is None
+    assert engine(small, 18_000, copy_count=9).batches == GrowingBatches(first=5_000, last=9_000)

@@ -1,0 +1,303 @@
+import logging
+import sys
+import time
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import qubonn as qn
+from network.robustness.small_juries import (
+    juries,
+    slow_bound,
+    slow_class,
+    slow_flips,
+    some_inputs,
+)
+from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
+from qubonn.network.robustness import Decision, Effort, robustness_of
+from qubonn.network.robustness.exact import FlipModel, Known, Proved
+from qubonn.network.robustness.jury import Jury, side_by_side
+
+DECISIONS: list[Decision] = ["outputs", "largest"]
+decisions = st.sampled_from(DECISIONS)
+
+
+@settings(max_examples=100, deadline=None)
+@given(juries(most=3), decisions, st.integers(0, 2**32))
+def test_the_cheap_bound_is_never_too_large_and_equals_its_slow_twin(
+    members: list[qn.BinaryNetwork], decision: Decision, seed: int
+) -> None:
+    inputs = some_inputs(members[0], seed)
+    found = robustness_of(members, inputs, decision, Effort(exact=False))
+    rows = [tuple(row.tolist()) for row in inputs]
+    truth = [slow_flips(members, row, decision) for row in rows]
+    assert (found.lower_bound <= truth).all()
+    assert (found.flips >= truth).all()
+    assert found.lower_bound.tolist() == [slow_bound(members, row, decision) for row in rows]
+
+
+@settings(max_examples=80, deadline=None)
+@given(juries(most=3), decisions, st.integers(0, 2**32))
+def test_the_exact_number_is_that_of_enumeration(
+    members: list[qn.BinaryNetwork], decision: Decision, seed: int
+) -> None:
+    pytest.importorskip("ortools")
+    inputs = some_inputs(members[0], seed)
+    found = robustness_of(members, inputs, decision, Effort())
+    rows = [tuple(row.tolist()) for row in inputs]
+    assert found.is_exact.all()
+    assert found.flips.tolist() == [slow_flips(members, row, decision) for row in rows]
+
+
+@settings(max_examples=80, deadline=None)
+@given(juries(most=3), decisions, st.integers(0, 2**32))
+def test_cp_sat_alone_proves_the_number_of_enumeration(
+    members: list[qn.BinaryNetwork], decision: Decision, seed: int
+) -> None:
+    """Without the bound from margins and without a witness to start from."""
+    pytest.importorskip("ortools")
+    (row,) = some_inputs(members[0], seed, rows=1)
+    never = len(row) + 1
+    model = FlipModel(Jury(members, decision))
+    assert model.complete(lambda: False)
+    proved = model.improve(
+        row.astype(np.int8), Known(1, never), seed=0, worker_count=1, seconds=None
+    )
+    truth = slow_flips(members, tuple(row.tolist()), decision)
+    assert proved.bound == truth
+    assert truth == (never if proved.witness is None else (proved.witness != row).sum())
+
+
+@settings(max_examples=80, deadline=None)
+@given(juries(most=3), decisions, st.integers(0, 2**32))
+def test_every_witness_has_the_other_class_that_is_reported(
+    members: list[qn.BinaryNetwork], decision: Decision, seed: int
+) -> None:
+    found = robustness_of(members, some_inputs(members[0], seed), decision, Effort())
+    distance = (found.adversarial_inputs != found.input_spins).sum(axis=1)
+    assert distance.tolist() == np.where(found.is_found, found.flips, 0).tolist()
+    for row in range(len(found)):
+        own = slow_class(members, tuple(found.input_spins[row].tolist()), decision)
+        other = slow_class(members, tuple(found.adversarial_inputs[row].tolist()), decision)
+        assert (own != other) == found.is_found[row]
+        assert spins_of(own, members[0], decision) == found.classes[row].tolist()
+        assert spins_of(other, members[0], decision) == found.adversarial_classes[row].tolist()
+
+
+def spins_of(decided: tuple[int, ...], network: qn.BinaryNetwork, decision: Decision) -> list[int]:
+    if decision == "outputs":
+        return list(decided)
+    return [1 if o == decided[0] else -1 for o in range(network.topology.output_count)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(juries(most=3), st.integers(0, 2**32))
+def test_networks_side_by_side_give_the_outputs_of_each(
+    members: list[qn.BinaryNetwork], seed: int
+) -> None:
+    inputs = some_inputs(members[0], seed)
+    apart = np.concatenate([member.predict_outputs(inputs) for member in members], axis=1)
+    assert np.array_equal(side_by_side(members).predict_outputs(inputs), apart)
+
+
+@pytest.mark.parametrize("vote", ["majority", "sums"])
+def test_a_committee_is_certified_as_it_votes(vote: Any) -> None:
+    topology = qn.Topology.dense(7, 4, 3)
+    committee = qn.Committee([qn.BinaryNetwork.random(topology, seed=s) for s in range(4)], vote)
+    inputs = np.random.default_rng(0).choice([-1, 1], (20, 7))
+    found = committee.robustness(inputs)
+    assert np.array_equal(found.classes, committee.predict_outputs(inputs))
+    assert np.array_equal(
+        found.adversarial_classes, committee.predict_outputs(found.adversarial_inputs)
+    )
+    assert (found.adversarial_classes != found.classes).any(axis=1).all()
+    for count in range(1, int(found.bound.max())):
+        for flipped in combinations(range(7), count):
+            others = inputs[found.bound > count].copy()
+            others[:, flipped] *= -1
+            same = committee.predict_outputs(others) == found.classes[found.bound > count]
+            assert same.all()
+
+
+@pytest.mark.parametrize("number", [5, 7, 10, 12])
+def test_no_smaller_set_of_flips_changes_a_letter(number: int) -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(
+        qn.paper.topology(number),
+        letters.train_inputs,
+        letters.train_outputs,
+        margin_strength=0.01,
+    )
+    network = qn.train(problem, seed=0).network
+    found = network.robustness(letters.train_inputs)
+    assert found.is_exact.all()
+    assert found.flips.max() >= 2
+    for count in range(1, int(found.flips.max())):
+        sets = np.array(list(combinations(range(25), count)))
+        for row in np.flatnonzero(found.flips > count):
+            others = np.tile(letters.train_inputs[row], (len(sets), 1))
+            others[np.arange(len(sets))[:, np.newaxis], sets] *= -1
+            assert (network.predict_outputs(others) == letters.train_outputs[row]).all()
+
+
+def test_levels_with_few_arcs_are_bounded_as_full_ones_are() -> None:
+    topology = qn.Topology.parse("conv(3x3)", inputs=(12, 12), outputs=2)
+    network = qn.BinaryNetwork.random(topology, seed=0)
+    inputs = np.random.default_rng(1).choice([-1, 1], (3, 144))
+    found = network.robustness(inputs, time_limit=20)
+    assert not isinstance(Jury([network], "outputs").plan[0].matrix, np.ndarray)
+    rows = [tuple(row.tolist()) for row in inputs]
+    assert found.lower_bound.tolist() == [slow_bound([network], row, "outputs") for row in rows]
+    assert (found.bound >= found.lower_bound).all()
+
+
+def test_ties_of_a_neuron_count_as_minus_one() -> None:
+    network = qn.BinaryNetwork(qn.Topology.dense(3, 1), [1, 1, 1], [1])
+    found = network.robustness([[1, 1, 1], [1, 1, -1], [1, -1, -1], [-1, -1, -1]])
+    assert found.flips.tolist() == [2, 1, 1, 2]  # sums 4, 2, 0, -2: from 2 to 0, from 0 to 2
+    assert found.lower_bound.tolist() == found.bound.tolist() == [2, 1, 1, 2]
+
+
+def test_the_earliest_of_equal_outputs_is_the_largest() -> None:
+    topology = qn.Topology.from_arcs([(0, 3), (1, 4), (2, 4)], inputs=3, outputs=2)
+    network = qn.BinaryNetwork(topology, [1, 1, 1], [1, -1])
+    found = network.robustness([[1, 1, 1], [-1, 1, 1], [1, 1, -1]], decision="largest")
+    # sums (2, 1), (0, 1), (2, -1); one flip makes them (0, 1), then (2, 1); (2, -1) needs two
+    assert found.classes.tolist() == [[1, -1], [-1, 1], [1, -1]]
+    assert found.flips.tolist() == [1, 1, 2]
+    tied = qn.BinaryNetwork(
+        qn.Topology.from_arcs([(0, 1), (0, 2)], inputs=1, outputs=2), [1, 1], [1, 1]
+    )
+    assert tied.robustness([[1], [-1]], decision="largest").classes.tolist() == [[1, -1], [1, -1]]
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_network_that_never_changes_its_mind_says_so(decision: Decision) -> None:
+    topology = qn.Topology.from_arcs([(0, 2), (0, 2)], inputs=2, outputs=1)
+    network = qn.BinaryNetwork(topology, [1, -1], [1])  # parallel arcs that cancel out
+    found = network.robustness([[1, 1], [-1, 1]], decision=decision)
+    assert found.flips.tolist() == found.bound.tolist() == found.lower_bound.tolist() == [3, 3]
+    assert found.is_exact.all()
+    assert not found.is_found.any()
+    assert np.array_equal(found.adversarial_inputs, found.input_spins)
+    assert "none" in str(found)
+
+
+def test_a_network_without_inputs_has_one_class() -> None:
+    topology = qn.Topology.from_arcs([(0, 1)], inputs=0, outputs=1)
+    found = qn.BinaryNetwork(topology, [1], [1, -1]).robustness(np.zeros((2, 0)))
+    assert found.flips.tolist() == found.bound.tolist() == [1, 1]
+
+
+def hard_network() -> tuple[qn.BinaryNetwork, Any]:
+    """A majority of neurons that each need many flips: bounds and witnesses leave a gap."""
+    generator = np.random.default_rng(0)
+    hidden = generator.choice([-1, 1], 21 * 40, p=[0.3, 0.7])
+    weights = np.concatenate([hidden, np.ones(21)])
+    network = qn.BinaryNetwork(qn.Topology.dense(40, 21, 1), weights, np.ones(22))
+    return network, generator.choice([-1, 1], (5, 40), p=[0.05, 0.95])
+
+
+def test_the_time_limit_is_shared_by_all_examples() -> None:
+    pytest.importorskip("ortools")
+    network, inputs = hard_network()
+    start = time.perf_counter()
+    found = network.robustness(inputs, time_limit=0.5)
+    assert time.perf_counter() - start < 5
+    assert (found.bound <= found.flips).all()
+    assert not found.is_exact.all()
+    assert found.notice == f"the time was up before {(~found.is_exact).sum()} examples were exact"
+    hurried = network.robustness(inputs, time_limit=1e-9)
+    assert np.array_equal(hurried.lower_bound, found.lower_bound)
+    assert np.array_equal(hurried.bound, found.lower_bound)
+    assert (hurried.flips == 41).all()
+
+
+def test_ctrl_c_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ortools")
+    network, inputs = hard_network()
+    cheap = network.robustness(inputs, exact=False)
+    asked = np.flatnonzero(~cheap.is_exact)
+    assert len(asked) >= 3
+    count = 0
+
+    def improve(self: FlipModel, row: Any, known: Known, **options: Any) -> Proved:
+        nonlocal count
+        count += 1
+        return Proved(None, known.flips, count == 2)
+
+    monkeypatch.setattr(FlipModel, "improve", improve)
+    found = network.robustness(inputs)
+    assert np.flatnonzero(found.is_exact & ~cheap.is_exact).tolist() == asked[:2].tolist()
+    assert np.array_equal(found.flips, cheap.flips)
+    assert found.notice.startswith("interrupted")
+
+
+def test_without_ortools_there_are_bounds_and_a_notice(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    network, inputs = hard_network()
+    cheap = network.robustness(inputs, exact=False)
+    assert cheap.notice == ""
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    with caplog.at_level(logging.WARNING):
+        found = network.robustness(inputs)
+    assert np.array_equal(found.flips, cheap.flips)
+    assert np.array_equal(found.bound, cheap.lower_bound)
+    assert "pip install 'qubonn[exact]'" in found.notice
+    assert found.notice in caplog.text
+    caplog.clear()
+    settled = qn.BinaryNetwork(qn.Topology.dense(3, 1), [1, 1, 1], [1]).robustness([[1, 1, 1]])
+    assert (settled.flips.tolist(), settled.notice, caplog.text) == ([2], "", "")
+
+
+def test_the_same_seed_gives_the_same_certificate() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(15, 9, 9, 2), seed=0)
+    inputs = np.random.default_rng(0).choice([-1, 1], (10, 15))
+    found, again = network.robustness(inputs, seed=4), network.robustness(inputs, seed=4)
+    assert np.array_equal(found.adversarial_inputs, again.adversarial_inputs)
+    assert np.array_equal(found.flips, again.flips)
+
+
+def test_a_certificate_is_read_only_and_says_what_it_found() -> None:
+    network = qn.BinaryNetwork(qn.Topology.dense(5, 1), [1] * 5, [1])
+    inputs = [[1.0, 1, 1, 1, 1], [1.0, 1, 1, -1, -1], [1.0, 1, 1, 1, 0.5]]
+    found = network.robustness(inputs)
+    assert repr(found).startswith("Robustness(3 examples: flips 1 to 3, mean 2.33; 3 of 3 exact, ")
+    assert str(found).splitlines()[:3] == ["flips  examples", "    1         1", "    3         2"]
+    assert len(found) == 3
+    assert found.mean_flips == pytest.approx(7 / 3)
+    with pytest.raises(ValueError, match="read-only"):
+        found.flips[0] = 0
+
+
+def test_bounds_that_differ_are_both_told() -> None:
+    network, inputs = hard_network()
+    found = network.robustness(inputs, exact=False)
+    means = f"mean between {found.bound.mean():.2f} and {found.flips.mean():.2f}; "
+    assert means in repr(found)
+
+
+def test_what_cannot_be_certified_is_refused() -> None:
+    cyclic = qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1)
+    with pytest.raises(
+        TopologyError, match="robustness needs a network without cycles; arc 2 -> 1"
+    ):
+        qn.BinaryNetwork.random(cyclic, seed=0).robustness([[1]])
+    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
+    with pytest.raises(ShapeError, match="inputs must have 2 columns"):
+        network.robustness([[1]])
+    with pytest.raises(AlphabetError, match="finite"):
+        network.robustness([[1, float("nan")]])
+    with pytest.raises(RangeError, match="decision must be 'outputs' or 'largest'; got 'best'"):
+        network.robustness([[1, 1]], decision="best")  # type: ignore[arg-type]
+    with pytest.raises(RangeError, match="time_limit must be a positive number of seconds"):
+        network.robustness([[1, 1]], time_limit=0)
+    with pytest.raises(RangeError, match="worker_count must be at least 1"):
+        network.robustness([[1, 1]], worker_count=0)
+    with pytest.raises(RangeError, match="seed must be at least 0"):
+        network.robustness([[1, 1]], seed=-1)
