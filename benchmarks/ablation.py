@@ -119,7 +119,7 @@ def measure(
     topology = qn.Topology.dense(split.train_spins.shape[1], HIDDEN, 10)
     outputs = qn.CodeBook.one_hot(range(10)).encode(split.train_classes)
     problem = qn.TrainingProblem(topology, split.train_spins, outputs, margin_strength=margin)
-    engine = change(engine_for(problem, "pairwise", is_alone=False, copy_count=copies))
+    engine = change(engine_for(problem, "largest", is_alone=False, copy_count=copies))
     engine = replace(engine, replica_count=member_count)
     replace(engine, sweep_count=1).solve(problem, time_limit=0.01)  # compile
     start = time.perf_counter()

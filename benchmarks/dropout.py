@@ -96,7 +96,7 @@ def letters_row(
 
 # ---- mini-batches ----
 
-ENGINE = qn.ForwardAnnealing(outputs="pairwise", replica_count=8, sweep_count=60, margin_cap=12)
+ENGINE = qn.ForwardAnnealing(reading="largest", replica_count=8, sweep_count=60, margin_cap=12)
 
 
 class Digits:
@@ -117,10 +117,10 @@ class Digits:
     def scores(self, result: qn.TrainingResult) -> tuple[float, float]:
         """Mean accuracy of the networks found, by the largest output, and that of their vote."""
         alone = [
-            qn.Committee([network], vote="sums").accuracy(self.inputs, self.outputs)
+            qn.Committee([network], reading="largest").accuracy(self.inputs, self.outputs)
             for network in result.networks
         ]
-        vote = qn.Committee(result.networks, vote="sums").accuracy(self.inputs, self.outputs)
+        vote = qn.Committee(result.networks, reading="largest").accuracy(self.inputs, self.outputs)
         return float(np.mean(alone)), vote
 
     def row(self, runs: int, train: Callable[..., qn.TrainingResult], *cells: object) -> None:

@@ -63,7 +63,7 @@ def classifiers() -> dict[str, Fit]:
         found["straight-through, 1 network"] = fit_straight_through(1)
     return found | {
         "logistic regression, float": fit_logistic,
-        "decision tree, same memory": fit_tree,
+        "reading tree, same memory": fit_tree,
         "majority": fit_majority,
     }
 
@@ -127,7 +127,7 @@ def fit_straight_through(committee_size: int) -> Fit:
             for seed in range(committee_size)
         ]
         size = bytes_of(spins.shape[1], count, committee_size)
-        return Voting(encoder, qn.Committee(networks, "sums")), size
+        return Voting(encoder, qn.Committee(networks, "largest")), size
 
     return fit
 

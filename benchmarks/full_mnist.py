@@ -84,11 +84,11 @@ def ours(store: Store, images: Split, seeds: Sequence[int], sweeps: int) -> list
     def network(seed: int) -> qn.BinaryNetwork:
         outputs = book.encode(images.train_classes)
         problem = qn.TrainingProblem(topology, images.train_spins, outputs)
-        engine = replace(engine_for(problem, "pairwise", is_alone=True), sweep_count=sweeps)
+        engine = replace(engine_for(problem, "largest", is_alone=True), sweep_count=sweeps)
         return engine.solve(problem, seed=seed).network()
 
     few = qn.TrainingProblem(topology, images.train_spins[:9], book.encode(np.arange(9)))
-    engine_for(few, "pairwise", is_alone=True).solve(few)  # compile
+    engine_for(few, "largest", is_alone=True).solve(few)  # compile
     named = {"sweeps": sweeps, "code": code_of_ours()}
     return [once(store, OURS, seed, named, images, network) for seed in seeds]
 

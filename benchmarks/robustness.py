@@ -245,12 +245,12 @@ def show_mnist(folder: Path, count: int = 200) -> None:
             margin_strength=strength,
         )
         engine = qn.ForwardAnnealing(
-            replica_count=2, sweep_count=100, outputs="pairwise", margin_cap=20
+            replica_count=2, sweep_count=100, reading="largest", margin_cap=20
         )
         network = qn.train(problem, engine, seed=0).network
         outputs = qn.CodeBook.one_hot(range(10)).encode(labels)
-        accuracy = network.summary(images, outputs, decision="largest").accuracy
-        ask = partial(network.robustness, images, decision="largest", exact=False)
+        accuracy = network.summary(images, outputs, reading="largest").accuracy
+        ask = partial(network.robustness, images, reading="largest", exact=False)
         seconds, found = timed(ask)
         show(
             strength,

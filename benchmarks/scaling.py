@@ -59,7 +59,7 @@ def measure(engine: str, sizes: dict[str, int]) -> tuple[float, float]:
     advance: Callable[[int], None]
     if engine == "forward":
         settings = qn.ForwardAnnealing(
-            replica_count=1, outputs="pairwise", margin_cap=20, thread_count=1
+            replica_count=1, reading="largest", margin_cap=20, thread_count=1
         )
         hottest, coldest = forward.measured_temperatures(problem, settings)
         run = forward._Run(problem, settings, 0)

@@ -126,7 +126,7 @@ def network(topology: qn.Topology) -> qn.BinaryNetwork:
 
 
 def committee(topology: qn.Topology) -> qn.Committee:
-    return qn.Committee([qn.BinaryNetwork.random(topology, seed=n) for n in range(5)], "sums")
+    return qn.Committee([qn.BinaryNetwork.random(topology, seed=n) for n in range(5)], "largest")
 
 
 def cells(model: Model, folder: Path, rounds: int, boards: list[Board]) -> list[str]:

@@ -75,7 +75,7 @@ def best_learning_rate(
     for rate in LEARNING_RATES:
         settings = all_at_once(rate)
         network = train_network(*train, hidden, class_count, settings=settings, seed=0)
-        votes = qn.Committee([network], "sums").votes(held_out[0])
+        votes = qn.Committee([network], "largest").votes(held_out[0])
         scores.append(float((votes.argmax(axis=1) == held_out[1]).mean()))
     return LEARNING_RATES[int(np.argmax(scores))]
 

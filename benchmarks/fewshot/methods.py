@@ -116,7 +116,7 @@ def shares_right(
     """Return the share of right answers of networks alone, on average, and of all together."""
 
     def share(members: Sequence[qn.BinaryNetwork]) -> float:
-        votes = qn.Committee(members, "sums").votes(spins)
+        votes = qn.Committee(members, "largest").votes(spins)
         return float((votes.argmax(axis=1) == classes).mean())
 
     return float(np.mean([share([network]) for network in networks])), share(networks)

@@ -222,7 +222,7 @@ class TestStraightThrough:
             train_network(*examples, 8, CLASSES, settings=settings, seed=1) for _ in range(2)
         )
         assert first == second
-        votes = qn.Committee([first], "sums").votes(split.test_spins)
+        votes = qn.Committee([first], "largest").votes(split.test_spins)
         assert (votes.argmax(axis=1) == split.test_classes).mean() > 0.7  # a guess: 0.33
 
     def test_slopes_are_those_of_autograd(self) -> None:

@@ -145,7 +145,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
     )
     engine = ForwardAnnealing(
         replica_count=2,
-        outputs="pairwise" if is_pairwise else "threshold",
+        reading="largest" if is_pairwise else "signs",
         target_margin=draw(st.sampled_from([None, 1, 4])) if is_pairwise else None,
         margin_cap=draw(st.sampled_from([None, 1, 2, 5])),
         softness=draw(st.sampled_from([None, None, 0.5, 2])),
@@ -318,7 +318,7 @@ def test_a_shared_weight_that_moves_all_margins_fits_the_lanes() -> None:
 @pytest.mark.parametrize("hidden", [(64, 64), (128, 128), (256, 256)], ids=str)
 def test_deep_networks_take_as_many_examples_as_mnist_has(hidden: tuple[int, ...]) -> None:
     problem = random_problem(Topology.dense(5, *hidden, 10), 60_000, margin_strength=0.03)
-    engine = ForwardAnnealing(outputs="pairwise", softness=0.5, margin_cap=12)
+    engine = ForwardAnnealing(reading="largest", softness=0.5, margin_cap=12)
     packed = forward_packing.PackedExamples(problem, engine.cost_for(problem))
     assert packed.prices.margin * packed.lane_unit == pytest.approx(0.03, rel=0.02)
 
@@ -350,7 +350,7 @@ def test_the_best_network_with_margins_has_no_violations_and_larger_margins() ->
 
 def test_pairwise_outputs_give_the_right_class_the_lead_that_was_asked_for() -> None:
     problem = one_hot_problem()
-    engine = ForwardAnnealing(outputs="pairwise", target_margin=4, replica_count=8)
+    engine = ForwardAnnealing(reading="largest", target_margin=4, replica_count=8)
     found = engine.solve(problem, seed=0, target_energy=0)
     sums = found.network().pre_activations(problem.input_spins)[:, 12:]
     leads = sums[problem.output_spins > 0][:, None] - sums
@@ -360,17 +360,17 @@ def test_pairwise_outputs_give_the_right_class_the_lead_that_was_asked_for() -> 
 
 def test_a_capped_margin_leaves_fewer_neurons_near_their_threshold() -> None:
     problem = replace(one_hot_problem(), margin_strength=0.05)
-    engine = ForwardAnnealing(outputs="pairwise", replica_count=2, sweep_count=30)
+    engine = ForwardAnnealing(reading="largest", replica_count=2, sweep_count=30)
     uncapped = problem.certify(engine.solve(problem).network()).margins.magnitudes[:, :12]
     capped_engine = replace(engine, margin_cap=5)
     capped = problem.certify(capped_engine.solve(problem).network()).margins.magnitudes[:, :12]
     assert (capped < 5).sum() <= (uncapped < 5).sum()
 
 
-@pytest.mark.parametrize("outputs", ["threshold", "pairwise"])
-def test_the_number_of_threads_changes_nothing(outputs: Any) -> None:
+@pytest.mark.parametrize("reading", ["signs", "largest"])
+def test_the_number_of_threads_changes_nothing(reading: Any) -> None:
     problem = replace(one_hot_problem(), margin_strength=0.02)
-    engine = replace(ENGINE, outputs=outputs, replica_count=5)
+    engine = replace(ENGINE, reading=reading, replica_count=5)
     one = replace(engine, thread_count=1).solve(problem, seed=3)
     two = replace(engine, thread_count=2).solve(problem, seed=3)
     np.testing.assert_array_equal(one.weight_spins, two.weight_spins)
@@ -416,7 +416,7 @@ def test_initial_networks_are_where_replicas_start() -> None:
 
 def test_noise_gives_energies_without_noise_and_another_network() -> None:
     problem = one_hot_problem()
-    engine = replace(ENGINE, outputs="pairwise", sweep_count=20)
+    engine = replace(ENGINE, reading="largest", sweep_count=20)
     noisy_engine = replace(engine, noise=InputNoise(inverted=0.1, dropped=0.1))
     found, noisy = engine.solve(problem, seed=1), noisy_engine.solve(problem, seed=1)
     assert (found.weight_spins != noisy.weight_spins).any()
@@ -468,7 +468,7 @@ def test_chances_lie_between_0_and_1(bad: dict[str, float]) -> None:
 
 BATCHES = replace(
     ENGINE,
-    outputs="pairwise",
+    reading="largest",
     softness=0.5,
     batches=GrowingBatches(first=70, last=130),
     thread_count=1,
@@ -707,14 +707,14 @@ def test_pairwise_outputs_must_not_be_heard() -> None:
     topology = Topology.from_arcs([(0, 1), (0, 2), (1, 2)], inputs=1, outputs=2)
     problem = TrainingProblem(topology, [[1]], [[1, -1]])
     with pytest.raises(TopologyError, match="arc 1 -> 2 leaves one"):
-        replace(ENGINE, outputs="pairwise").solve(problem)
+        replace(ENGINE, reading="largest").solve(problem)
 
 
 def test_pairwise_outputs_must_move_in_the_same_steps() -> None:
     topology = Topology.from_arcs([(0, 2), (1, 2), (0, 3)], inputs=2, outputs=2)
     problem = TrainingProblem(topology, [[1, 1]], [[1, -1]])
     with pytest.raises(TopologyError, match=r"all even or all odd.*\[2, 1\]"):
-        replace(ENGINE, outputs="pairwise").solve(problem)
+        replace(ENGINE, reading="largest").solve(problem)
 
 
 @pytest.mark.parametrize(
@@ -729,13 +729,13 @@ def test_lanes_are_as_narrow_as_the_margin_strength_allows(strength: float, kind
 
 def test_pairwise_outputs_must_be_one_hot() -> None:
     with pytest.raises(AlphabetError, match=r"exactly one \+1 .* example 0 has 0"):
-        replace(ENGINE, outputs="pairwise").solve(letters_problem())
+        replace(ENGINE, reading="largest").solve(letters_problem())
 
 
 def test_pairwise_outputs_must_be_two_or_more() -> None:
     problem = TrainingProblem(Topology.dense(2, 2, 1), [[1, 1]], [[1]])
     with pytest.raises(AlphabetError, match="at least two outputs"):
-        replace(ENGINE, outputs="pairwise").solve(problem)
+        replace(ENGINE, reading="largest").solve(problem)
 
 
 @pytest.mark.parametrize(
@@ -746,9 +746,9 @@ def test_pairwise_outputs_must_be_two_or_more() -> None:
         ({"quench_sweeps": -1}, "quench_sweeps must be at least 0"),
         ({"hottest": 0.0}, "hottest must be a positive factor"),
         ({"coldest": float("nan")}, "coldest must be a positive factor"),
-        ({"outputs": "softmax"}, "outputs must be 'threshold' or 'pairwise'"),
+        ({"reading": "softmax"}, "reading must be 'signs' or 'largest'"),
         ({"margin_cap": 0}, "margin_cap must be at least 1"),
-        ({"target_margin": -2, "outputs": "pairwise"}, "target_margin must be at least 1"),
+        ({"target_margin": -2, "reading": "largest"}, "target_margin must be at least 1"),
         ({"target_margin": 2}, "target_margin must be left out unless"),
         ({"thread_count": 0}, "thread_count must be at least 1"),
         ({"softness": 0}, "softness must be a positive factor"),

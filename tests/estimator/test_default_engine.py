@@ -1,11 +1,11 @@
 """Which engine QuboClassifier takes, by the number of examples and the shape of the network."""
 
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import pytest
 
+from qubonn.encoding import Reading
 from qubonn.engines import ForwardAnnealing, GrowingBatches
 from qubonn.estimator.default_engine import engine_for
 from qubonn.formulation import TrainingProblem
@@ -17,14 +17,14 @@ MNIST = Topology.dense(784, 64, 10)
 def engine(
     topology: Topology,
     example_count: int,
-    outputs: Literal["threshold", "pairwise"] = "pairwise",
+    reading: Reading = "largest",
     is_alone: bool = False,
     copy_count: int = 1,
 ) -> ForwardAnnealing:
     inputs = np.ones((example_count, topology.input_count), dtype=np.int8)
     wanted = np.tile([1] + [-1] * (topology.output_count - 1), (example_count, 1))
     problem = TrainingProblem(topology, inputs, wanted)
-    return engine_for(problem, outputs, is_alone=is_alone, copy_count=copy_count)
+    return engine_for(problem, reading, is_alone=is_alone, copy_count=copy_count)
 
 
 def test_a_member_is_one_replica_on_one_thread() -> None:
@@ -48,8 +48,8 @@ def test_more_than_10_000_examples_are_seen_in_batches(
 
 
 def test_outputs_that_are_read_one_by_one_have_no_target_margin() -> None:
-    found = engine(MNIST, 100, "threshold")
-    assert (found.outputs, found.target_margin) == ("threshold", None)
+    found = engine(MNIST, 100, "signs")
+    assert (found.reading, found.target_margin) == ("signs", None)
 
 
 @pytest.mark.parametrize(("count", "voting", "alone"), [(20, 40, 52), (400, 20, 28)])
@@ -90,11 +90,11 @@ def test_margins_are_rewarded_up_to_three_quarters_of_a_root_of_the_inputs() -> 
     ],
     ids=["no hidden neurons", "convolution and layer", "two convolutions"],
 )
-@pytest.mark.parametrize("outputs", ["threshold", "pairwise"])
+@pytest.mark.parametrize("reading", ["signs", "largest"])
 def test_networks_of_any_kind_get_an_engine_that_solves(
-    topology: Topology, outputs: Literal["threshold", "pairwise"]
+    topology: Topology, reading: Reading
 ) -> None:
-    found = replace(engine(topology, 12, outputs), sweep_count=1)
+    found = replace(engine(topology, 12, reading), sweep_count=1)
     inputs = np.random.default_rng(0).normal(size=(12, topology.input_count))
     classes = np.arange(12) % topology.output_count
     wanted = 2 * np.eye(topology.output_count)[classes] - 1

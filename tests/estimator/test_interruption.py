@@ -18,7 +18,7 @@ from qubonn.errors import FitInterrupted
 from qubonn.stopping import Progress
 
 Examples = tuple[NDArray[Any], NDArray[Any]]
-ENGINE = qn.ForwardAnnealing(replica_count=1, sweep_count=40, outputs="pairwise", thread_count=1)
+ENGINE = qn.ForwardAnnealing(replica_count=1, sweep_count=40, reading="largest", thread_count=1)
 
 
 @pytest.fixture(scope="module")

@@ -126,7 +126,7 @@ def test_members_report_on_the_images_as_they_are() -> None:
     for member in classifier.members_:
         wrong = member.network.predict_outputs(inputs) != wanted
         assert member.violation_count == wrong[:40].sum() < wrong.sum()
-        sums = qn.Committee([member.network], "sums").votes(inputs[:40])
+        sums = qn.Committee([member.network], "largest").votes(inputs[:40])
         assert member.accuracy == (sums.argmax(axis=1) == classes).mean()
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import qubonn as qn
-from qubonn.training.committee import Vote
+from qubonn.encoding import Reading
 
 BORDERS = (1, 2, 7, 31, 32, 33, 63, 64, 65)  # around the ends of words
 
@@ -89,14 +89,14 @@ def convolutions(draw: st.DrawFn) -> qn.Topology:
 def models(draw: st.DrawFn) -> qn.BinaryNetwork | qn.Committee:
     topology = draw(st.one_of(wirings(), dense_layers(), convolutions()))
     seed = draw(st.integers(0, 2**32))
-    vote: Vote | None = draw(st.sampled_from((None, "majority", "sums")))
-    if vote is None:
+    reading: Reading | None = draw(st.sampled_from((None, "signs", "largest")))
+    if reading is None:
         return qn.BinaryNetwork.random(topology, seed=seed)
-    return committee(topology, draw(st.integers(1, 4)), vote, seed=seed)
+    return committee(topology, draw(st.integers(1, 4)), reading, seed=seed)
 
 
 def committee(
-    topology: qn.Topology, size: int, vote: Vote = "majority", *, seed: int = 0
+    topology: qn.Topology, size: int, reading: Reading = "signs", *, seed: int = 0
 ) -> qn.Committee:
     members = [qn.BinaryNetwork.random(topology, seed=seed + number) for number in range(size)]
-    return qn.Committee(members, vote)
+    return qn.Committee(members, reading)

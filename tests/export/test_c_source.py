@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 import qubonn as qn
 from export.compiled import STRICT, Case, answers, compile_source, expected, needs_gcc, output_of
 from export.models import committee, models, odd_wirings
-from qubonn.training.committee import Vote
+from qubonn.encoding import Reading
 
 pytestmark = needs_gcc
 
-VOTES: tuple[Vote, ...] = ("majority", "sums")
+READINGS: tuple[Reading, ...] = ("signs", "largest")
 BORDERS = (31, 32, 33, 63, 64, 65)
 
 
@@ -56,9 +56,9 @@ def test_ties_go_to_minus_one_in_c(tmp_path: Path) -> None:
     assert (outputs[sums == 0] == -1).all()
 
 
-@pytest.mark.parametrize("vote", VOTES)
-def test_committees_vote_in_c_as_in_numpy_also_at_ties(vote: Vote, tmp_path: Path) -> None:
-    committees = [committee(qn.Topology.dense(5, 3, 4), size, vote) for size in (1, 2, 3, 6)]
+@pytest.mark.parametrize("reading", READINGS)
+def test_committees_vote_in_c_as_in_numpy_also_at_ties(reading: Reading, tmp_path: Path) -> None:
+    committees = [committee(qn.Topology.dense(5, 3, 4), size, reading) for size in (1, 2, 3, 6)]
     cases = [Case(members, every_input(5), {}) for members in committees]
     found = answers(cases, tmp_path)
     assert found == [expected(case) for case in cases]
@@ -103,7 +103,7 @@ def test_the_header_stands_stricter_compilers(flags: tuple[str, ...], tmp_path: 
     cases = [
         Case.random(qn.BinaryNetwork.random(qn.paper.topology(3), seed=0)),
         Case.random(committee(qn.paper.topology(7), 3)),
-        Case.random(committee(qn.Topology.dense(70, 33, 5), 2, "sums")),
+        Case.random(committee(qn.Topology.dense(70, 33, 5), 2, "largest")),
     ]
     assert answers(cases, tmp_path, compiler=("gcc", *STRICT, *flags)) == [
         expected(case) for case in cases
@@ -119,7 +119,7 @@ def can_link(flags: tuple[str, ...], folder: Path) -> bool:
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 def test_the_header_is_cpp_too(tmp_path: Path) -> None:
-    cases = [Case.random(committee(qn.paper.topology(7), 3, vote)) for vote in VOTES]
+    cases = [Case.random(committee(qn.paper.topology(7), 3, reading)) for reading in READINGS]
     compiler = ("g++", "-std=c++11", *STRICT[1:])
     assert answers(cases, tmp_path, compiler=compiler, suffix="cpp") == [
         expected(case) for case in cases
@@ -211,7 +211,7 @@ def test_the_whole_road_from_four_examples_to_c(tmp_path: Path) -> None:
     problem = qn.TrainingProblem(qn.paper.topology(10), letters.train_inputs, letters.train_outputs)
     result = qn.train(problem, seed=0)
     images = np.concatenate([letters.train_inputs, letters.test_inputs])
-    trained = [result.network, result.committee(5), result.committee(4, vote="sums")]
+    trained = [result.network, result.committee(5), result.committee(4, reading="largest")]
     cases = [Case(model, images, {}) for model in trained]
     found = answers(cases, tmp_path)
     assert found == [expected(case) for case in cases]

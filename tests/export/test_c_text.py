@@ -129,4 +129,4 @@ int main(void)
 
 def classifier_for(labels: list[str]) -> FittedClassifier:
     book = qn.CodeBook.one_hot(np.array(labels, dtype=object))
-    return FittedClassifier(committee(qn.Topology.dense(3, len(labels)), 1, "sums"), book)
+    return FittedClassifier(committee(qn.Topology.dense(3, len(labels)), 1, "largest"), book)

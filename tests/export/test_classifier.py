@@ -24,7 +24,7 @@ def with_binariser(binariser: Any, spin_count: int, *, seed: int = 0) -> FittedC
     """A classifier whose outputs are some of its hidden neurons: all spins matter."""
     topology = qn.Topology.dense(spin_count, 9, len(LABELS))
     book = qn.CodeBook.one_hot(LABELS)
-    return FittedClassifier(committee(topology, 3, "sums", seed=seed), book, binariser)
+    return FittedClassifier(committee(topology, 3, "largest", seed=seed), book, binariser)
 
 
 def class_of(classifier: FittedClassifier, numbers: NDArray[Any]) -> list[int]:

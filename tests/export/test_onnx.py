@@ -15,9 +15,9 @@ import qubonn as qn
 from export.compiled import Case, expected
 from export.models import BORDERS, committee, models, odd_wirings
 from export.running import run_onnx
+from qubonn.encoding import Reading
 from qubonn.errors import RangeError, TopologyError
 from qubonn.export import onnx_graph
-from qubonn.training.committee import Vote
 
 onnx = pytest.importorskip("onnx")
 
@@ -45,7 +45,7 @@ def test_onnx_answers_as_numpy_whatever_the_wiring(
 @every_form
 @pytest.mark.parametrize("name", odd_wirings())
 def test_wirings_that_chance_seldom_makes_run_in_onnx(form: onnx_graph.Form, name: str) -> None:
-    check(Case.random(committee(odd_wirings()[name], 3, "sums"), rows=50), form)
+    check(Case.random(committee(odd_wirings()[name], 3, "largest"), rows=50), form)
 
 
 @every_form
@@ -67,15 +67,17 @@ def test_ties_go_to_minus_one_in_onnx(form: onnx_graph.Form) -> None:
 
 
 @every_form
-@pytest.mark.parametrize("vote", ["majority", "sums"])
+@pytest.mark.parametrize("reading", ["signs", "largest"])
 @pytest.mark.parametrize("size", [1, 2, 6])
-def test_committees_vote_in_onnx_as_in_numpy(form: onnx_graph.Form, vote: Vote, size: int) -> None:
+def test_committees_vote_in_onnx_as_in_numpy(
+    form: onnx_graph.Form, reading: Reading, size: int
+) -> None:
     spins = np.array(list(itertools.product((-1, 1), repeat=5)))
     for topology in (
         qn.Topology.dense(5, 3, 4),
         qn.Topology.parse("conv(1x2x3)", inputs=(1, 5), outputs=3),
     ):
-        check(Case(committee(topology, size, vote), spins, {}), form)
+        check(Case(committee(topology, size, reading), spins, {}), form)
 
 
 @every_form
@@ -125,7 +127,7 @@ def test_the_file_holds_the_model(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_in_the_graph_that_nobody_reads() -> None:
-    model = qn.to_onnx(committee(qn.paper.topology(10), 3, "sums"))
+    model = qn.to_onnx(committee(qn.paper.topology(10), 3, "largest"))
     read = {name for node in model.graph.node for name in node.input}
     made = {name for node in model.graph.node for name in node.output}
     assert made - read == {"outputs"}  # sums are read to make outputs

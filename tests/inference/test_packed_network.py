@@ -76,7 +76,7 @@ class TestANetwork:
 
 class TestACommittee:
     @pytest.mark.usefixtures("always_packed")
-    @pytest.mark.parametrize("vote", ["majority", "sums"])
+    @pytest.mark.parametrize("vote", ["signs", "largest"])
     @pytest.mark.parametrize("name", ["dense", "convolution", "gathered", "shared"])
     def test_votes_in_bits_as_its_members_would(self, name: str, vote: str) -> None:
         topology = GRAPHS[name]
@@ -86,7 +86,7 @@ class TestACommittee:
         passes = [member.forward(inputs) for member in members]
         expected = sum(
             done.activation_spins[:, first:].astype(int)
-            if vote == "majority"
+            if vote == "signs"
             else done.pre_activations[:, neurons - topology.output_count :].astype(int)
             for done in passes
         )
@@ -96,7 +96,9 @@ class TestACommittee:
 
     @pytest.mark.usefixtures("always_packed", "never_forward")
     def test_that_has_much_to_do_does_not_ask_the_forward_pass(self) -> None:
-        committee = qn.Committee([qn.BinaryNetwork.random(DENSE, seed=s) for s in range(3)], "sums")
+        committee = qn.Committee(
+            [qn.BinaryNetwork.random(DENSE, seed=s) for s in range(3)], "largest"
+        )
         assert (committee.predict_outputs(random_inputs(DENSE, 10, seed=0)) == 1).sum() == 10
 
 

@@ -92,9 +92,9 @@ def test_one_hot_outputs_are_judged_by_the_largest() -> None:
     network = qn.BinaryNetwork(topology, [1, 1], [1, -1])  # sums (2, 0), then (0, -2)
     wanted = [[1, -1], [1, -1]]
     assert network.summary([[1], [-1]], wanted).accuracy == 0.5
-    assert network.summary([[1], [-1]], wanted, decision="largest").accuracy == 1.0
-    with pytest.raises(RangeError, match="decision must be"):
-        network.summary(decision="best")  # type: ignore[arg-type]
+    assert network.summary([[1], [-1]], wanted, reading="largest").accuracy == 1.0
+    with pytest.raises(RangeError, match="reading must be"):
+        network.summary(reading="best")  # type: ignore[arg-type]
 
 
 def test_cyclic_networks_have_counts_but_no_margins() -> None:

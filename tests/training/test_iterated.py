@@ -618,7 +618,7 @@ def test_batches_together_teach_what_one_batch_does_not() -> None:
     outputs = qn.CodeBook.one_hot([0, 1, 2, 3]).encode(classes)
     train, test = slice(0, 500), slice(500, 900)
     problem = qn.TrainingProblem(qn.Topology.dense(40, 8, 4), inputs[train], outputs[train])
-    engine = qn.ForwardAnnealing(replica_count=4, sweep_count=30, outputs="pairwise")
+    engine = qn.ForwardAnnealing(replica_count=4, sweep_count=30, reading="largest")
 
     def accuracy(result: qn.TrainingResult) -> float:
         sums = result.network.pre_activations(inputs[test])[:, -4:]

@@ -93,7 +93,7 @@ def test_sums_of_pre_activations_pick_one_output() -> None:
     other = qn.BinaryNetwork.random(network.topology, seed=1)
     inputs = np.random.default_rng(0).normal(size=(50, 6))
     sums = network.pre_activations(inputs)[:, 5:] + other.pre_activations(inputs)[:, 5:]
-    predicted = qn.Committee([network, other], vote="sums").predict_outputs(inputs)
+    predicted = qn.Committee([network, other], reading="largest").predict_outputs(inputs)
     assert np.array_equal(predicted.argmax(axis=1), sums.argmax(axis=1))
     assert ((predicted == 1).sum(axis=1) == 1).all()
 
@@ -152,6 +152,6 @@ def test_large_networks_without_cycles_go_to_the_forward_engine() -> None:
     problem = qn.TrainingProblem(qn.Topology.dense(30, 20, 3), inputs, outputs)
     result = qn.train(problem, seed=0)
     assert result.solver.startswith("ForwardAnnealing, no cycles")
-    assert result.solver.endswith("pairwise outputs")
-    committee = result.committee(vote="sums")
+    assert result.solver.endswith("the largest output wins")
+    committee = result.committee(reading="largest")
     assert committee.accuracy(inputs, outputs) > 0.95

@@ -19,11 +19,11 @@ def committee_and_data(vote: Any, count: int = 5) -> tuple[qn.Committee, Any, An
     return committee, inputs, outputs
 
 
-@pytest.mark.parametrize("vote", ["majority", "sums"])
+@pytest.mark.parametrize("vote", ["signs", "largest"])
 def test_every_number_equals_a_count_by_hand(vote: Any) -> None:
     committee, inputs, outputs = committee_and_data(vote)
     found = committee.summary(inputs, outputs)
-    assert (found.member_count, found.vote, found.examples) == (5, vote, 30)
+    assert (found.member_count, found.reading, found.examples) == (5, vote, 30)
     assert found.bits == 5 * (6 * 4 + 4 * 3 + 4 + 3)
     assert found.packed_bytes == 27  # 215 bits
     assert found.members is not None
@@ -44,14 +44,14 @@ def test_every_number_equals_a_count_by_hand(vote: Any) -> None:
 
 
 def slow_answers(network: qn.BinaryNetwork, inputs: Any, vote: str) -> list[tuple[int, ...]]:
-    if vote == "majority":
+    if vote == "signs":
         return [tuple(row) for row in network.predict_outputs(inputs).tolist()]
     sums = network.pre_activations(inputs)[:, 4:].tolist()
     return [tuple(1 if o == row.index(max(row)) else -1 for o in range(3)) for row in sums]
 
 
 def test_the_text_tells_members_and_committee_apart() -> None:
-    committee, inputs, outputs = committee_and_data("majority")
+    committee, inputs, outputs = committee_and_data("signs")
     lines = str(committee.summary(inputs, outputs)).splitlines()
     assert lines[0] == "Committee of 5, each 6 -> 4 -> 3"
     assert lines[3] == "each member"
@@ -62,7 +62,7 @@ def test_the_text_tells_members_and_committee_apart() -> None:
 
 
 def test_without_data_nothing_is_claimed() -> None:
-    committee, inputs, _ = committee_and_data("sums", count=1)
+    committee, inputs, _ = committee_and_data("largest", count=1)
     bare, some = committee.summary(), committee.summary(inputs)
     assert (bare.members, bare.accuracy, bare.mean_member_accuracy) == (None, None, None)
     assert some.members is not None

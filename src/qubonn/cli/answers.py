@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qubonn.cli.examples import labels_among, options_of
 from qubonn.cli.models import Model
-from qubonn.cli.options import Reading
+from qubonn.cli.options import TableOptions
 from qubonn.cli.screen import Screen
 from qubonn.datasets import Table, read_table
 from qubonn.datasets.reading import kind_of
@@ -32,10 +32,10 @@ class Answers:
     right_count: int | None  # None where nobody said what is right
 
 
-def questions(model: Model, path: Path, reading: Reading) -> Table:
+def questions(model: Model, path: Path, table_options: TableOptions) -> Table:
     """Read what a model is asked about: its columns, in its order."""
-    options = options_of(reading) | {"is_test": True}
-    if kind_of(path) == "csv" and model.names is not None and reading.has_header is not False:
+    options = options_of(table_options) | {"is_test": True}
+    if kind_of(path) == "csv" and model.names is not None and table_options.has_header is not False:
         options |= {"keep": model.names}
     table = read_table(path, **options)
     if table.column_count != model.column_count:

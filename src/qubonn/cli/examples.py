@@ -1,6 +1,6 @@
 """From a file on the command line to examples to learn from and to test on.
 
-Path, Reading -> Tables.
+Path, TableOptions -> Tables.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.cli.options import Reading
+from qubonn.cli.options import TableOptions
 from qubonn.cli.screen import Screen
 from qubonn.datasets import Table, read_table
 from qubonn.datasets.reading import kind_of
@@ -20,22 +20,24 @@ from qubonn.errors import AlphabetError, ShapeError
 MOST_CLASSES = 20  # of few examples; more of them are rather numbers to be predicted
 
 
-def learning_table(path: Path, reading: Reading, screen: Screen) -> Table:
+def learning_table(path: Path, table_options: TableOptions, screen: Screen) -> Table:
     """Read examples with labels; say what was left out."""
-    if kind_of(path) == "csv" and reading.target is None:
+    if kind_of(path) == "csv" and table_options.target is None:
         raise click.UsageError("a CSV file needs --target, the column of labels")
-    if kind_of(path) == "idx" and reading.labels is None:
+    if kind_of(path) == "idx" and table_options.labels is None:
         raise click.UsageError("an IDX file needs --labels, the file of labels")
-    table = read_table(path, **options_of(reading))
+    table = read_table(path, **options_of(table_options))
     if table.skipped_count:
         screen.note(f"{table.source}: {table.skipped_count} rows with missing values left out")
     _require_classes(table)
     return table
 
 
-def held_out_table(path: Path, reading: Reading, learned: Table, labels: Path | None) -> Table:
+def held_out_table(
+    path: Path, table_options: TableOptions, learned: Table, labels: Path | None
+) -> Table:
     """Read examples to test on, with the same columns as those to learn from."""
-    options = options_of(reading) | {"labels": labels, "is_test": True}
+    options = options_of(table_options) | {"labels": labels, "is_test": True}
     if kind_of(path) == "csv" and learned.names is not None:
         options |= {"keep": learned.names, "drop": ()}
     if kind_of(path) == "npz" and str(path) == learned.source:  # other arrays of the same file
@@ -67,9 +69,9 @@ def labels_among(classes: NDArray[Any], table: Table, owner: object) -> NDArray[
     return labels
 
 
-def options_of(reading: Reading) -> dict[str, Any]:
+def options_of(table_options: TableOptions) -> dict[str, Any]:
     """Return the options of `read_table`."""
-    return {name: getattr(reading, name) for name in Reading.__dataclass_fields__}
+    return {name: getattr(table_options, name) for name in TableOptions.__dataclass_fields__}
 
 
 def split(table: Table, share: float, seed: int) -> tuple[Table, Table | None]:

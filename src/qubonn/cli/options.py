@@ -1,6 +1,6 @@
 """Options that several commands share, gathered into records.
 
-Command-line options -> Screen, Reading, Networks.
+Command-line options -> Screen, TableOptions, Networks.
 """
 
 import logging
@@ -35,7 +35,7 @@ def screen_options(function: F) -> F:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class TableOptions:
     """How to read a file of examples; see `qubonn.datasets.read_table`."""
 
     target: str | None
@@ -48,7 +48,7 @@ class Reading:
 
 
 def reading_options(function: F) -> F:
-    """Add the options that say what stands where in a file; the command gets a `reading`."""
+    """Add the options that say what stands where in a file; the command gets a `table_options`."""
 
     @click.option("-t", "--target", help="Column of labels (CSV), or array of labels (npz).")
     @click.option("--labels", type=EXISTING, help="IDX file of labels, where DATA is IDX.")
@@ -59,7 +59,7 @@ def reading_options(function: F) -> F:
     @click.option("--skip-missing", is_flag=True, help="Leave out rows with missing values.")
     @wraps(function)
     def command(*arguments: Any, **options: Any) -> Any:
-        return function(*arguments, **_gathered(Reading, "reading", options))
+        return function(*arguments, **_gathered(TableOptions, "table_options", options))
 
     return command  # type: ignore[return-value]
 

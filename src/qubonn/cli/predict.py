@@ -7,7 +7,7 @@ import click
 from qubonn.cli.options import (
     DATA,
     EXISTING,
-    Reading,
+    TableOptions,
     file_to_write,
     reading_options,
     screen_options,
@@ -39,7 +39,7 @@ from qubonn.cli.screen import Screen
 def command(
     model: Path,
     data: Path,
-    reading: Reading,
+    table_options: TableOptions,
     proba: bool,
     out: Path | None,
     screen: Screen,
@@ -53,7 +53,7 @@ def command(
     from qubonn.cli.models import load_model
 
     trained = load_model(model)
-    table = questions(trained, data, reading)
+    table = questions(trained, data, table_options)
     answers = answers_of(trained, table, with_probabilities=proba)
     write_answers(screen, answers, out)
     if answers.right_count is not None:

@@ -7,7 +7,7 @@ import click
 from qubonn.cli.options import (
     DATA,
     Networks,
-    Reading,
+    TableOptions,
     file_to_write,
     network_options,
     reading_options,
@@ -54,7 +54,7 @@ from qubonn.cli.screen import Screen
 @screen_options
 def command(
     data: Path,
-    reading: Reading,
+    table_options: TableOptions,
     networks: Networks,
     alpha: float,
     free_outputs: float | None,
@@ -71,5 +71,5 @@ def command(
     from qubonn.cli.examples import learning_table, some_per_class
     from qubonn.cli.posing import write_problem
 
-    table = some_per_class(learning_table(data, reading, screen), networks.per_class, seed)
+    table = some_per_class(learning_table(data, table_options, screen), networks.per_class, seed)
     write_problem(screen, table, networks, (alpha, free_outputs), out)

@@ -148,7 +148,7 @@ def _violation_text(classifier: "qn.QuboClassifier", examples: int) -> str:
     outputs = examples * classifier.code_book_.spin_count
     text = f"{classifier.violation_count_:,} of {outputs:,} outputs in the best network"
     # outputs may all be negative, or several positive, while the right one is largest
-    return text + ("; the largest one wins" if classifier.committee_.vote == "sums" else "")
+    return text + ("; the largest one wins" if classifier.committee_.reading == "largest" else "")
 
 
 def _show_confusion(screen: Screen, classifier: "qn.QuboClassifier", table: Table) -> None:

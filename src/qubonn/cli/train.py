@@ -9,7 +9,7 @@ from qubonn.cli.options import (
     DATA,
     EXISTING,
     Networks,
-    Reading,
+    TableOptions,
     model_option,
     network_options,
     reading_options,
@@ -89,7 +89,7 @@ Ctrl-C keeps the networks that are trained, or the one in training as far as it 
 @screen_options
 def command(
     data: Path,
-    reading: Reading,
+    table_options: TableOptions,
     networks: Networks,
     committee: int,
     shifts: int | None,
@@ -114,10 +114,10 @@ def command(
     from qubonn.cli.fitting import fit, leave
     from qubonn.cli.scores import report_training
 
-    learned = learning_table(data, reading, screen)
+    learned = learning_table(data, table_options, screen)
     tested: Table | None
     if test is not None:
-        tested = held_out_table(test, reading, learned, test_labels)
+        tested = held_out_table(test, table_options, learned, test_labels)
     else:
         learned, tested = split(learned, test_share, seed)
     learned = some_per_class(learned, networks.per_class, seed)

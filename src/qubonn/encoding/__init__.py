@@ -1,6 +1,14 @@
 """Numbers and labels as spins of -1 and +1, and back."""
 
 from qubonn.encoding.inputs import BitPlanes, InputEncoder, Thermometer, Threshold
-from qubonn.encoding.labels import CodeBook
+from qubonn.encoding.labels import CodeBook, Reading, require_reading
 
-__all__ = ["BitPlanes", "CodeBook", "InputEncoder", "Thermometer", "Threshold"]
+__all__ = [
+    "BitPlanes",
+    "CodeBook",
+    "InputEncoder",
+    "Reading",
+    "Thermometer",
+    "Threshold",
+    "require_reading",
+]

@@ -6,15 +6,26 @@ Labels <-> matrix of spins.  Paper, section "Experimental set-up" (classes as ou
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import IntVector, SpinMatrix, require_column_count, require_spin_matrix
-from qubonn.errors import AlphabetError, ShapeError
+from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 Labels = Sequence[Hashable] | NDArray[Any]  # one-dimensional
+Reading = Literal["signs", "largest"]
+"""How outputs are read: each by its sign (a committee: by the majority of its members' signs, ties
+to -1), or as the one output with the largest pre-activation (a committee: the largest sum over its
+members), the earliest of equals."""
+
+
+def require_reading(reading: Reading) -> Reading:
+    """Return `reading`, or raise unless it is "signs" or "largest"."""
+    if reading not in ("signs", "largest"):
+        raise RangeError(f"reading must be 'signs' or 'largest'; got {reading!r}")
+    return reading
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -41,6 +52,12 @@ class CodeBook:
         for name, array in (("classes", names), ("codewords", words)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    @property
+    def reading(self) -> Reading:
+        """How outputs are read: "largest" where each class has an output of its own."""
+        one_hot = 2 * np.eye(len(self.classes), dtype=np.int8) - 1
+        return "largest" if np.array_equal(self.codewords, one_hot) else "signs"
 
     @classmethod
     def gray_code(cls, classes: Labels) -> "CodeBook":

@@ -7,12 +7,13 @@ energy is how wrong the outputs are, the hidden margins and the field.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, IntVector, require_count, require_memory
+from qubonn.encoding import Reading, require_reading
 from qubonn.engines.base import Solutions
 from qubonn.engines.cooling import (
     bits_of_networks,
@@ -51,8 +52,8 @@ class ForwardAnnealing:
     hidden neurons and examples, minus the field's reward. It is not the paper's total:
     problem.certify(network) gives that.
 
-    With `outputs` "threshold" an output costs the number of terms by which it is on the wrong side:
-    0 exactly where the paper's constraints hold. "pairwise" is for one-hot outputs of which the one
+    With `reading` "signs" an output costs the number of terms by which it is on the wrong side:
+    0 exactly where the paper's constraints hold. "largest" is for one-hot outputs of which the one
     with the largest pre-activation is chosen: each wrong class costs half of what the right class's
     lead lacks of `target_margin` (default: about 3 times the root of an output's number of arcs).
 
@@ -80,7 +81,7 @@ class ForwardAnnealing:
 
     replica_count: int = 16
     sweep_count: int = 100
-    outputs: Literal["threshold", "pairwise"] = "threshold"
+    reading: Reading = "signs"
     target_margin: int | None = None
     margin_cap: int | None = None
     softness: float | None = None
@@ -103,10 +104,9 @@ class ForwardAnnealing:
             require_factors(softness=self.softness)
             if self.softness > MOST_SOFTNESS:
                 raise RangeError(f"softness must be at most {MOST_SOFTNESS}; got {self.softness}")
-        if self.outputs not in ("threshold", "pairwise"):
-            raise RangeError(f"outputs must be 'threshold' or 'pairwise'; got {self.outputs!r}")
-        if self.target_margin is not None and self.outputs == "threshold":
-            raise RangeError("target_margin must be left out unless outputs='pairwise'")
+        require_reading(self.reading)
+        if self.target_margin is not None and self.reading == "signs":
+            raise RangeError("target_margin must be left out unless reading='largest'")
 
     def solve(
         self,
@@ -126,7 +126,7 @@ class ForwardAnnealing:
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
         require_acyclic(problem.topology)
-        if self.outputs == "pairwise":
+        if self.reading == "largest":
             require_pairwise(problem)
         _require_room(problem, self)
         run = _Run(problem, self, seed, initial_networks)
@@ -135,7 +135,7 @@ class ForwardAnnealing:
 
     def cost_for(self, problem: TrainingProblem) -> Cost:
         """Return what outputs and margins cost in a problem of this size."""
-        if self.outputs == "threshold":
+        if self.reading == "signs":
             return Cost(None, self.margin_cap, self.softness or 0)
         outputs = problem.topology.fan_in[problem.topology.outputs.start :]
         usual = max(2, 2 * round(1.5 * float(outputs.mean()) ** 0.5))

@@ -239,22 +239,22 @@ def require_pairwise(problem: TrainingProblem) -> None:
     if (wanted != 1).any():
         example = int(np.argmax(wanted != 1))
         raise AlphabetError(
-            "outputs='pairwise' needs exactly one +1 among the outputs of each example, as "
+            "reading='largest' needs exactly one +1 among the outputs of each example, as "
             f"CodeBook.one_hot gives; example {example} has {wanted[example]}"
         )
     if outputs.shape[1] < 2:
-        raise AlphabetError("outputs='pairwise' needs at least two outputs to compare; got 1")
+        raise AlphabetError("reading='largest' needs at least two outputs to compare; got 1")
     heard = np.flatnonzero(topology.source_of >= topology.outputs.start)
     if len(heard):
         source, target = topology.source_of[heard[0]], topology.target_of[heard[0]]
         raise TopologyError(
-            f"outputs='pairwise' needs outputs that no neuron hears; arc {source} -> {target} "
-            "leaves one: use outputs='threshold'"
+            f"reading='largest' needs outputs that no neuron hears; arc {source} -> {target} "
+            "leaves one: use reading='signs'"
         )
     fan_in = topology.fan_in[topology.outputs.start :]
     if (fan_in % 2 != fan_in[0] % 2).any():
         raise TopologyError(
-            "outputs='pairwise' needs outputs whose numbers of arcs are all even or all odd, so "
+            "reading='largest' needs outputs whose numbers of arcs are all even or all odd, so "
             f"that leads move in steps of two; got {fan_in.tolist()}"
         )
 

@@ -23,7 +23,6 @@ from qubonn.estimator.labelling import (
     class_scores,
     probabilities,
     require_classes,
-    vote_for,
 )
 from qubonn.estimator.members import Member, Recipe, dropout_for, member_seeds, root_seed
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
@@ -293,7 +292,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.binariser_, self.code_book_ = frame.binariser, frame.book
         self.members_ = tuple(members[number] for number in sorted(members))
         networks = [member.network for member in self.members_]
-        self.committee_ = Committee(networks, vote_for(frame.book))
+        self.committee_ = Committee(networks, frame.book.reading)
         self.violation_count_ = min(member.violation_count for member in self.members_)
         self.is_interrupted_ = is_interrupted
         if is_interrupted:

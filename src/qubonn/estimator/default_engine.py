@@ -5,10 +5,10 @@ always scored on other training examples; docs/results.md has the measurements.
 """
 
 from math import pow
-from typing import Literal
 
 import numpy as np
 
+from qubonn.encoding import Reading
 from qubonn.engines import ForwardAnnealing, GrowingBatches
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
@@ -24,7 +24,7 @@ CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden 
 
 def engine_for(
     problem: TrainingProblem,
-    outputs: Literal["threshold", "pairwise"],
+    reading: Reading,
     *,
     is_alone: bool,
     copy_count: int = 1,
@@ -47,8 +47,8 @@ def engine_for(
         replica_count=1,
         sweep_count=_shifted_sweeps(count) if is_shifted else SWEEPS,
         quench_sweeps=QUENCH_SWEEPS if is_alone or count >= FEW else 0,
-        outputs=outputs,
-        target_margin=max(2, 2 * round(lead / 2)) if outputs == "pairwise" else None,
+        reading=reading,
+        target_margin=max(2, 2 * round(lead / 2)) if reading == "largest" else None,
         margin_cap=max(2, round(CAP * _root(topology, is_output=False))),
         softness=softness,
         batches=GrowingBatches(first=FIRST_BATCH, last=last) if all_count > MANY else None,

@@ -23,7 +23,6 @@ from qubonn.estimator.file_parts import (
     plain_parameters,
     text_array,
 )
-from qubonn.estimator.labelling import is_one_hot
 from qubonn.estimator.members import Member
 from qubonn.network.files import require_format
 from qubonn.quadratic import Stop
@@ -135,7 +134,7 @@ def _book(
     book = CodeBook(classes, arrays["codewords"])
     if book.spin_count != committee.members[0].topology.output_count or len(book.classes) < 2:
         raise FileFormatError("codewords must have a spin for each output, and two rows or more")
-    if is_one_hot(book) != (committee.vote == "sums"):
+    if book.reading != committee.reading:
         raise FileFormatError("its committee must vote by sums exactly if its code is one-hot")
     return book
 

@@ -12,7 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from qubonn.encoding import CodeBook
 from qubonn.errors import AlphabetError, RangeError
 from qubonn.training import Committee
-from qubonn.training.committee import Vote
 from qubonn.training.vote_odds import EVIDENCE_UNIT, vote_evidence
 
 WARMTH = 0.6  # of sums, times the root of their terms: least log loss on held-out examples
@@ -51,31 +50,21 @@ def require_classes(
     return classes, class_of
 
 
-def is_one_hot(book: CodeBook) -> bool:
-    """Whether each class has an output of its own, so that the largest output can win."""
-    return np.array_equal(book.codewords, 2 * np.eye(len(book.classes), dtype=np.int8) - 1)
-
-
-def vote_for(book: CodeBook) -> Vote:
-    """Return how a committee votes: by sums where the largest output wins."""
-    return "sums" if is_one_hot(book) else "majority"
-
-
 def class_scores(
     committee: Committee, book: CodeBook, votes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return logarithms of probabilities, up to a constant for each example: examples x classes.
 
-    `votes` is what ``committee.votes`` returned. With the vote "sums", a member splits its vote by
-    the softmax of its output pre-activations, each divided by 0.6 times the root of its number of
-    terms; the committee's split is the geometric mean of its members', so the largest sum wins.
-    With "majority", each output is +1 with the share of its +1 votes, half a vote added on both
-    sides, and independent of the others.
+    `votes` is what ``committee.votes`` returned. Where the largest output is
+    read, a member splits its vote by the softmax of its output pre-activations, each divided by 0.6
+    times the root of its number of terms; the committee's split is the geometric mean of its
+    members', so the largest sum wins. Where signs are read, each output is +1 with the share of its
+    +1 votes, half a vote added on both sides, and independent of the others.
     """
     size = len(committee)
     codewords = book.codewords.astype(np.int64)
     # whole numbers until the last step, so that ties stay ties
-    if committee.vote == "majority":
+    if committee.reading == "signs":
         evidence = vote_evidence(size)[(votes + size) // 2]
         return np.asarray((evidence @ codewords.T) * (EVIDENCE_UNIT / 2))
     topology = committee.members[0].topology

@@ -5,7 +5,7 @@ Problem, recipe, seed -> Member.
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding import CodeBook
 from qubonn.errors import RangeError
 from qubonn.estimator.default_engine import engine_for
-from qubonn.estimator.labelling import class_scores, is_one_hot, vote_for
+from qubonn.estimator.labelling import class_scores
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
@@ -75,9 +75,8 @@ class Recipe:
             return self
         if self.solver != "auto":
             raise RangeError(f"solver must be 'auto', an engine or a sampler; got {self.solver!r}")
-        outputs: Literal["pairwise", "threshold"]
-        outputs = "pairwise" if is_one_hot(self.book) else "threshold"
-        engine = engine_for(problem, outputs, is_alone=self.is_alone, copy_count=self.copy_count)
+        reading, copies = self.book.reading, self.copy_count
+        engine = engine_for(problem, reading, is_alone=self.is_alone, copy_count=copies)
         return replace(self, solver=engine)
 
     def on_one_thread(self) -> "Recipe":
@@ -112,7 +111,7 @@ class Recipe:
         )
 
     def _accuracy(self, network: BinaryNetwork, inputs: SpinMatrix, wanted: SpinMatrix) -> float:
-        alone = Committee([network], vote_for(self.book))
+        alone = Committee([network], self.book.reading)
         scores = class_scores(alone, self.book, alone.votes(inputs))
         answers = self.book.codewords[scores.argmax(axis=1)]
         return float((answers == wanted).all(axis=1).mean())

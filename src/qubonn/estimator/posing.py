@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.errors import AlphabetError, QubonnError, RangeError
 from qubonn.estimator.binarising import fit_binariser
 from qubonn.estimator.frame import Frame
-from qubonn.estimator.labelling import book_for, class_scores, require_classes, vote_for
+from qubonn.estimator.labelling import book_for, class_scores, require_classes
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -92,7 +92,7 @@ class PosedProblem:
         from qubonn.estimator.members import Member
 
         wanted = self.problem.output_spins
-        alone = Committee([network], vote_for(self.frame.book))
+        alone = Committee([network], self.frame.book.reading)
         answers = self.frame.book.codewords[self.class_numbers(alone)]
         outputs = network.predict_outputs(self.problem.input_spins)
         return Member(

@@ -26,21 +26,21 @@ from qubonn.storage import write_whole
 
 LONGEST_LIST = 80  # of a name, or of labels, in the comment at the top
 SUM = "(int32_t)step->fan_in + 2 * (int32_t)bias - 1 - 2 * (int32_t)disagreements"
-VOTE = {"signs": SUM, "majority": "fires ? 1 : -1", "sums": SUM}
+VOTE = {"network": SUM, "signs": "fires ? 1 : -1", "largest": SUM}
 VOTES_ARE = {
-    "signs": "bias plus weighted sum",
-    "majority": "members that say +1 minus members that say -1",
-    "sums": "bias plus weighted sum, added up over all members",
+    "network": "bias plus weighted sum",
+    "signs": "members that say +1 minus members that say -1",
+    "largest": "bias plus weighted sum, added up over all members",
 }
 WHAT = {
-    "signs": "A network of -1 and +1",
-    "majority": "A committee of {} networks of -1 and +1 that vote on each output",
-    "sums": "A committee of {} networks of -1 and +1 that add up their outputs",
+    "network": "A network of -1 and +1",
+    "signs": "A committee of {} networks of -1 and +1 that vote on each output",
+    "largest": "A committee of {} networks of -1 and +1 that add up their outputs",
 }
 OUTPUTS_ARE = {
-    "signs": "+1 where the vote is positive",
-    "majority": "+1 where the vote is positive, -1 at a tie",
-    "sums": "+1 for the first largest vote only",
+    "network": "+1 where the vote is positive",
+    "signs": "+1 where the vote is positive, -1 at a tie",
+    "largest": "+1 for the first largest vote only",
 }
 
 
@@ -83,7 +83,7 @@ def to_c(
 
 def _sections(model: Exported, inputs: Inputs, scale: int, with_main: bool) -> Iterator[Section]:
     """Yield what is made of the votes, and what is made into inputs."""
-    by_largest = model.decision == "sums"
+    by_largest = model.reading == "largest"
     yield Section(template.OUTPUTS_BY_LARGEST if by_largest else template.OUTPUTS_BY_SIGNS)
     yield _class_by_evidence(model.classes) or Section(template.CLASS_BY_VOTES)
     yield Section(template.PREDICTION)
@@ -99,6 +99,10 @@ def _sections(model: Exported, inputs: Inputs, scale: int, with_main: bool) -> I
     yield Section(template.FOOT)
 
 
+def _kind(model: Exported) -> str:
+    return model.reading if model.is_committee else "network"
+
+
 def _head(model: Exported, layout: Layout, name: str, table_bytes: int) -> Section:
     topology = model.topology
     outputs = topology.output_count
@@ -107,7 +111,7 @@ def _head(model: Exported, layout: Layout, name: str, table_bytes: int) -> Secti
     facts = _facts(model, layout, table_bytes, stack_bytes)
     fields = {
         "title": comment(name[:LONGEST_LIST]),
-        "what": WHAT[model.decision].format(model.member_count),
+        "what": WHAT[_kind(model)].format(model.member_count),
         "facts": "\n".join(f" * {what:<11} {value}" for what, value in facts.items()),
         "version": __version__,
         "input_count": topology.input_count,
@@ -132,7 +136,7 @@ def _facts(model: Exported, layout: Layout, table_bytes: int, stack_bytes: int) 
         "inputs": f"{_some(inputs, 'bit')} in {_some(layout.input_words, 'word')}: input i is bit "
         "i % 32 of word i / 32, 1 for +1, 0 for -1",
         "outputs": f"{_some(outputs, 'bit')} in {_some(word_count(outputs), 'word')} likewise: "
-        f"{OUTPUTS_ARE[model.decision]}",
+        f"{OUTPUTS_ARE[_kind(model)]}",
         "parameters": f"{model.parameter_count:,} weights and biases of one bit",
         "flash": f"{_some(table_bytes, 'byte')} of tables, and the code",
         "RAM": f"{_some(stack_bytes, 'byte')} of arrays on the stack; nothing static or allocated",
@@ -159,8 +163,8 @@ def _running(model: Exported, layout: Layout) -> Section:
     used = (model.topology.input_count - 1) % WORD + 1
     fields = {
         "index_type": index[0],
-        "vote": VOTE[model.decision],
-        "votes_are": VOTES_ARE[model.decision],
+        "vote": VOTE[_kind(model)],
+        "votes_are": VOTES_ARE[_kind(model)],
         "last_input_mask": f"0x{(1 << used) - 1:08X}",
         "weight_words": weights.shape[1],
         "bias_words": biases.shape[1],

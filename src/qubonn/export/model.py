@@ -3,21 +3,19 @@
 BinaryNetwork, Committee or fitted QuboClassifier -> Exported.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import SpinMatrix
-from qubonn.encoding import CodeBook, InputEncoder
+from qubonn.encoding import CodeBook, InputEncoder, Reading
 from qubonn.errors import TopologyError
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
 from qubonn.training import Committee
 from qubonn.training.vote_odds import vote_evidence
-
-Decision = Literal["signs", "majority", "sums"]
 
 SCORE_BITS = 30  # of sums of evidence over outputs, so that int32 holds them
 
@@ -39,15 +37,17 @@ class Classes:
 class Exported:
     """Members of one acyclic topology and what is made of their outputs.
 
-    Decision "signs": one network, votes are its output pre-activations, outputs their signs.
-    "majority": votes are sums of outputs over members, outputs their signs. "sums": votes are sums
-    of output pre-activations, and the first largest is the one output that is +1.
+    One network that is no committee: votes are its output pre-activations, outputs their signs. A
+    committee whose signs are read: votes are sums of outputs over members, outputs their signs. One
+    whose largest output is read: votes are sums of output pre-activations, and the first largest is
+    the one output that is +1.
     """
 
     topology: Topology
     weight_spins: SpinMatrix  # members x weights
     bias_spins: SpinMatrix  # members x neurons
-    decision: Decision
+    reading: Reading
+    is_committee: bool = True
     classes: Classes | None = None
     encoder: InputEncoder | None = None
 
@@ -65,9 +65,9 @@ class Exported:
 def exported(model: object) -> Exported:
     """Take a model apart; one that cannot be exported gives one clear error."""
     if isinstance(model, BinaryNetwork):
-        return _of_members((model,), "signs")
+        return replace(_of_members((model,), "signs"), is_committee=False)
     if isinstance(model, Committee):
-        return _of_members(model.members, model.vote)
+        return _of_members(model.members, model.reading)
     parts = [getattr(model, name, None) for name in ("committee_", "code_book_", "binariser_")]
     committee, book, encoder = parts
     if not isinstance(committee, Committee) or not isinstance(book, CodeBook):
@@ -75,14 +75,11 @@ def exported(model: object) -> Exported:
             "model must be a BinaryNetwork, a Committee or a fitted QuboClassifier; "
             f"got {type(model).__name__}{_hint(model)}"
         )
-    found = _of_members(committee.members, committee.vote)
-    classes = _classes(book, committee)
-    return Exported(
-        found.topology, found.weight_spins, found.bias_spins, committee.vote, classes, encoder
-    )
+    found = _of_members(committee.members, committee.reading)
+    return replace(found, classes=_classes(book, committee), encoder=encoder)
 
 
-def _of_members(members: tuple[BinaryNetwork, ...], decision: Decision) -> Exported:
+def _of_members(members: tuple[BinaryNetwork, ...], reading: Reading) -> Exported:
     topology = members[0].topology
     if not topology.is_acyclic:
         source, target = topology.some_arc_on_a_cycle()
@@ -94,12 +91,12 @@ def _of_members(members: tuple[BinaryNetwork, ...], decision: Decision) -> Expor
         raise TopologyError("an exported network must have at least one input; got none")
     weights = np.stack([member.weight_spins for member in members])
     biases = np.stack([member.bias_spins for member in members])
-    return Exported(topology, weights, biases, decision)
+    return Exported(topology, weights, biases, reading)
 
 
 def _classes(book: CodeBook, committee: Committee) -> Classes:
     labels = tuple(str(label) for label in book.classes.tolist())
-    if committee.vote == "majority":
+    if committee.reading == "signs":
         return Classes(labels, book.codewords, _evidence(book, len(committee)))
     assert (book.codewords.argmax(axis=1) == np.arange(len(labels))).all(), "one-hot, in order"
     return Classes(labels, book.codewords, None)

@@ -34,14 +34,14 @@ def add_inputs(graph: Graph, model: Exported, inputs: str) -> tuple[str, int]:
 
 def add_decision(graph: Graph, model: Exported, spins: str, sums: str) -> dict[str, str]:
     """Add what is made of the outputs of all members; return the tensors of the results."""
-    if model.decision == "majority":
+    if not model.is_committee:
+        results = {"outputs": spins, "sums": sums}
+    elif model.reading == "signs":
         votes = _added_up(graph, model, _cast(graph, spins, graph.sum_type))
         results = {"outputs": graph.spins(votes), "sums": votes}
-    elif model.decision == "sums":
+    else:
         votes = _added_up(graph, model, sums)
         results = {"outputs": _first_largest(graph, model, votes), "sums": votes}
-    else:
-        results = {"outputs": spins, "sums": sums}
     if model.classes is not None:
         scores = _class_scores(graph, model, model.classes, results["sums"])
         results["class"] = graph.add("ArgMax", scores, axis=-1, keepdims=0)

@@ -21,6 +21,7 @@ from qubonn.checks import (
     require_spin_matrix,
     require_spins,
 )
+from qubonn.encoding import Reading
 from qubonn.errors import TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network.forward import ForwardPass, LevelPlan, plan_levels, run_forward, sign
@@ -29,7 +30,7 @@ from qubonn.network.settling import Settled, settle
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
-    from qubonn.network.robustness import Decision, Robustness
+    from qubonn.network.robustness import Robustness
     from qubonn.network.summary import Summary
 
 
@@ -130,7 +131,7 @@ class BinaryNetwork:
         self,
         inputs: ArrayLike,
         *,
-        decision: "Decision" = "outputs",
+        reading: Reading = "signs",
         exact: bool = True,
         time_limit: float | None = None,
         seed: int = 0,
@@ -138,7 +139,7 @@ class BinaryNetwork:
     ) -> "Robustness":
         """Return for each example the smallest number of input flips that changes its class.
 
-        The class is the vector of output spins, or with `decision` "largest" the output of largest
+        The class is the vector of output spins, or with `reading` "largest" the output of largest
         pre-activation, the earliest of equals. Bounds from margins and a greedy search come first
         and often agree; CP-SAT (if `exact`) settles the rest within `time_limit` seconds.
 
@@ -150,18 +151,18 @@ class BinaryNetwork:
         from qubonn.network.robustness import Effort, robustness_of
 
         effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
-        return robustness_of((self,), inputs, decision, effort)
+        return robustness_of((self,), inputs, reading, effort)
 
     def summary(
         self,
         inputs: ArrayLike | None = None,
         outputs: ArrayLike | None = None,
         *,
-        decision: "Decision" = "outputs",
+        reading: Reading = "signs",
     ) -> "Summary":
         """Return the network in numbers; with `inputs` also margins, with `outputs` accuracy.
 
-        `decision` as in `robustness`.
+        `reading` as in `robustness`.
 
         >>> BinaryNetwork.random(Topology.dense(9, 4, 2), seed=0).summary()
         BinaryNetwork 9 -> 4 -> 2
@@ -177,7 +178,7 @@ class BinaryNetwork:
         """
         from qubonn.network.summary import summarise
 
-        return summarise(self, inputs, outputs, decision)
+        return summarise(self, inputs, outputs, reading)
 
     def input_spins(self, inputs: ArrayLike) -> SpinMatrix:
         """Return real inputs binarised by the sign rule, after checking them."""

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qubonn.checks import SpinMatrix, require_spin_matrix
+from qubonn.encoding import Reading, require_reading
 from qubonn.errors import RangeError
 from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.card import Card, Rows
 from qubonn.network.forward import largest
 from qubonn.network.margins import Margins
-from qubonn.network.robustness import Decision, require_decision
 from qubonn.topology import Topology
 
 MOST_OUTPUTS = 12  # shown one by one
@@ -136,11 +136,11 @@ def summarise(
     network: BinaryNetwork,
     inputs: ArrayLike | None,
     outputs: ArrayLike | None,
-    decision: Decision,
+    reading: Reading,
 ) -> Summary:
     """Count what the network is made of; with data, measure its margins and its accuracy."""
     require_inputs(inputs, outputs)
-    require_decision(decision)
+    require_reading(reading)
     topology = network.topology
     if inputs is None:
         return Summary(topology, Size.of(topology))
@@ -150,7 +150,7 @@ def summarise(
     if outputs is not None:
         first = topology.outputs.start
         decided = done.activation_spins[:, first:]
-        if decision == "largest":
+        if reading == "largest":
             decided = largest(done.pre_activations[:, first - topology.input_count :])
         scores = score(decided, outputs)
     return Summary(

@@ -7,53 +7,51 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import SpinMatrix, require_count, require_matrix, require_spin_matrix
+from qubonn.encoding import Reading, require_reading
 from qubonn.errors import FileFormatError, QubonnError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network import BinaryNetwork, load_network
 from qubonn.network.files import network_arrays, network_of
 from qubonn.network.forward import largest, sign
-from qubonn.network.robustness import Decision, Effort, Robustness, robustness_of
+from qubonn.network.robustness import Effort, Robustness, robustness_of
 from qubonn.storage import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from qubonn.training.summary import CommitteeSummary
-
-Vote = Literal["majority", "sums"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Committee:
     """Networks that vote: still a network of -1 and +1, only wider.
 
-    `vote` is "majority" (each output by itself, ties to -1: for bit codes) or "sums" (output
-    pre-activations are added up and the largest output wins: for one-hot outputs).
+    `reading` is "signs" (each output by the majority of its members, ties to -1: for bit codes) or
+    "largest" (output pre-activations are added up and the largest output wins: for one-hot
+    outputs).
     """
 
     members: tuple[BinaryNetwork, ...]
-    vote: Vote
+    reading: Reading
 
-    def __init__(self, members: Sequence[BinaryNetwork], vote: Vote = "majority") -> None:
+    def __init__(self, members: Sequence[BinaryNetwork], reading: Reading = "signs") -> None:
         networks = tuple(members)
         if not networks:
             raise RangeError("a committee needs at least one network; got none")
         if any(network.topology != networks[0].topology for network in networks):
             raise TopologyError("the members of a committee must have one topology")
-        if vote not in ("majority", "sums"):
-            raise RangeError(f"vote must be 'majority' or 'sums'; got {vote!r}")
         object.__setattr__(self, "members", networks)
-        object.__setattr__(self, "vote", vote)
+        object.__setattr__(self, "reading", require_reading(reading))
 
     def __len__(self) -> int:
         return len(self.members)
 
     def votes(self, inputs: ArrayLike) -> NDArray[np.int64]:
-        """Return the sum over members of outputs, or of output pre-activations for "sums".
+        """Return the sum over members of outputs, or of output pre-activations for "largest".
 
         Much work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
         """
@@ -62,11 +60,11 @@ class Committee:
         matrix = require_matrix("inputs", inputs, columns=columns, of="input neuron")
         if is_worth_packing(topology, len(matrix), len(self)):
             packed = self._packed
-            return packed.votes(matrix) if self.vote == "majority" else packed.output_sums(matrix)
+            return packed.votes(matrix) if self.reading == "signs" else packed.output_sums(matrix)
         total: NDArray[np.int64] | int = 0
         for member in self.members:
             done = member.forward(matrix)
-            if self.vote == "majority":
+            if self.reading == "signs":
                 total = total + done.activation_spins[:, first:].astype(np.int64)
             else:
                 neurons = done.pre_activations[:, first - member.topology.input_count :]
@@ -85,7 +83,7 @@ class Committee:
     def predict_outputs(self, inputs: ArrayLike) -> SpinMatrix:
         """Return what the committee decides, one row of spins per example."""
         votes = self.votes(inputs)
-        return sign(votes) if self.vote == "majority" else largest(votes)
+        return sign(votes) if self.reading == "signs" else largest(votes)
 
     def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:
         """Return the fraction of examples for which every output is right."""
@@ -114,8 +112,7 @@ class Committee:
         As ``network.robustness``; all members see the same flips.
         """
         effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
-        decision: Decision = "outputs" if self.vote == "majority" else "largest"
-        return robustness_of(self.members, inputs, decision, effort)
+        return robustness_of(self.members, inputs, self.reading, effort)
 
     def summary(
         self, inputs: ArrayLike | None = None, outputs: ArrayLike | None = None
@@ -134,13 +131,13 @@ class Committee:
         return self.packed()
 
     def __repr__(self) -> str:
-        return f"Committee({len(self)} x {self.members[0]!r}, {self.vote})"
+        return f"Committee({len(self)} x {self.members[0]!r}, {self.reading})"
 
 
 def load(path: str | os.PathLike[str]) -> BinaryNetwork | Committee:
     """Read a network or a committee; anything else gives one clear error."""
     arrays = read_arrays(path)
-    if "committee_vote" not in arrays:
+    if "committee_reading" not in arrays:
         return load_network(path)
     try:
         return committee_of(arrays)
@@ -160,14 +157,14 @@ def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:
     arrays["committee_bias_bits"] = np.packbits(
         np.stack([member.bias_spins > 0 for member in members]), axis=1
     )
-    arrays["committee_vote"] = np.frombuffer(committee.vote.encode(), dtype=np.uint8)
+    arrays["committee_reading"] = np.frombuffer(committee.reading.encode(), dtype=np.uint8)
     return arrays
 
 
 def committee_of(arrays: dict[str, NDArray[Any]]) -> Committee:
     """Return the committee whose parts `committee_arrays` returned, after checking them."""
-    if "committee_vote" not in arrays:
-        raise FileFormatError("it must have a part named 'committee_vote'")
+    if "committee_reading" not in arrays:
+        raise FileFormatError("it must have a part named 'committee_reading'")
     first = network_of(arrays)
     rows = [
         _unpacked(arrays, name, count)
@@ -182,8 +179,8 @@ def committee_of(arrays: dict[str, NDArray[Any]]) -> Committee:
         BinaryNetwork(first.topology, weights, biases)
         for weights, biases in zip(*rows, strict=True)
     ]
-    vote = arrays["committee_vote"].tobytes().decode("ascii", "replace")
-    return Committee(members, vote)  # type: ignore[arg-type]
+    reading = arrays["committee_reading"].tobytes().decode("ascii", "replace")
+    return Committee(members, reading)  # type: ignore[arg-type]
 
 
 def pick_diverse(outputs: NDArray[np.int8], count: int) -> NDArray[np.int64]:

@@ -116,8 +116,9 @@ def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
         is_one_hot = problem.topology.output_count > 2 and bool(
             ((problem.output_spins > 0).sum(axis=1) == 1).all()
         )
-        forward = ForwardAnnealing(outputs="pairwise" if is_one_hot else "threshold")
-        return forward, f"no cycles, {sites:,} neurons times examples, {forward.outputs} outputs"
+        forward = ForwardAnnealing(reading="largest" if is_one_hot else "signs")
+        outputs = "the largest output wins" if is_one_hot else "outputs read by their signs"
+        return forward, f"no cycles, {sites:,} neurons times examples, {outputs}"
     replicas = int(max(16, min(256, 512_000 // sites)))
     engine = LiftedAnnealing(replica_count=replicas, violation="linear")
     return engine, f"{replicas} replicas, linear violations: {sites:,} neurons times examples"

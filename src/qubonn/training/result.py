@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitVector, require_count
+from qubonn.encoding import Reading
 from qubonn.errors import RangeError
 from qubonn.formulation import Certificate, Terms, TrainingProblem, Violations
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
-from qubonn.training.committee import Committee, Vote, pick_diverse
+from qubonn.training.committee import Committee, pick_diverse
 from qubonn.training.history import Iteration
 
 
@@ -103,7 +104,7 @@ class TrainingResult:
         size: int | None = None,
         *,
         by: Literal["energy", "margin", "diversity"] = "energy",
-        vote: Vote = "majority",
+        reading: Reading = "signs",
     ) -> Committee:
         """Let networks vote: the feasible ones, or all where none is; at most `size` of them.
 
@@ -118,7 +119,7 @@ class TrainingResult:
             numbers = [numbers[n] for n in pick_diverse(self._answers(numbers), count)]
         elif by != "energy":
             raise RangeError(f"by must be 'energy', 'margin' or 'diversity'; got {by!r}")
-        return Committee([self.networks[n] for n in numbers[:count]], vote)
+        return Committee([self.networks[n] for n in numbers[:count]], reading)
 
     @cached_property
     def _as_found(self) -> tuple[Terms, Violations]:

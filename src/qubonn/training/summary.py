@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qubonn.encoding import Reading
 from qubonn.network.card import Card, Rows
 from qubonn.network.summary import Scores, Size, layers_of, require_inputs, score
 from qubonn.topology import Topology
-from qubonn.training.committee import Committee, Vote
+from qubonn.training.committee import Committee
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class CommitteeSummary(Card):
 
     topology: Topology
     member_count: int
-    vote: Vote
+    reading: Reading
     size: Size  # of each member
     examples: int | None = None
     members: Members | None = None
@@ -82,7 +83,7 @@ class CommitteeSummary(Card):
     def rows(self) -> Rows:
         """Give names and values."""
         yield "members", f"{self.member_count:,}"
-        yield "vote", self.vote
+        yield "reading", self.reading
         yield "each member", ""
         for name, value in self.size.rows():
             yield f"  {name}", value
@@ -101,7 +102,7 @@ def summarise_committee(
     """Count what the committee is made of; with data, measure it and its members."""
     require_inputs(inputs, outputs)
     topology = committee.members[0].topology
-    known = topology, len(committee), committee.vote, Size.of(topology)
+    known = topology, len(committee), committee.reading, Size.of(topology)
     if inputs is None:
         return CommitteeSummary(*known)
     decided = committee.predict_outputs(inputs)
@@ -111,7 +112,7 @@ def summarise_committee(
 
 def _members(committee: Committee, inputs: ArrayLike, outputs: ArrayLike | None) -> Members:
     margins = [member.margins(inputs) for member in committee.members]
-    alone = [Committee([member], committee.vote) for member in committee.members]
+    alone = [Committee([member], committee.reading) for member in committee.members]
     answers = np.stack([member.predict_outputs(inputs) for member in alone])
     mean_s2 = float(np.mean([margin.s2 for margin in margins]))
     return Members(

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import qubonn as qn
-from qubonn.network.robustness import Decision
+from qubonn.encoding import Reading
 from reference import f
 
 Row = tuple[int, ...]
@@ -38,14 +38,14 @@ def some_inputs(network: qn.BinaryNetwork, seed: int, rows: int = 3) -> Any:
     return np.random.default_rng(seed).choice([-1, 1], (rows, network.topology.input_count))
 
 
-def slow_class(members: list[qn.BinaryNetwork], row: Row, decision: Decision) -> Row:
+def slow_class(members: list[qn.BinaryNetwork], row: Row, reading: Reading) -> Row:
     """The class arc by arc: signs of the votes, or the number of the largest sum."""
     votes = [0] * members[0].topology.output_count
     for member in members:
         sums = slow_sums(member, row)
         for number, node in enumerate(member.topology.outputs):
-            votes[number] += f(sums[node]) if decision == "outputs" else sums[node]
-    if decision == "outputs":
+            votes[number] += f(sums[node]) if reading == "signs" else sums[node]
+    if reading == "signs":
         return tuple(f(vote) for vote in votes)
     return (votes.index(max(votes)),)
 
@@ -64,13 +64,13 @@ def slow_sums(network: qn.BinaryNetwork, row: Row) -> dict[int, int]:
     return sums
 
 
-def slow_flips(members: list[qn.BinaryNetwork], row: Row, decision: Decision) -> int:
+def slow_flips(members: list[qn.BinaryNetwork], row: Row, reading: Reading) -> int:
     """The fewest flips that change the class, by trying all; one more than inputs if none does."""
-    own = slow_class(members, row, decision)
+    own = slow_class(members, row, reading)
     for count in range(1, len(row) + 1):
         for flipped in combinations(range(len(row)), count):
             other = tuple(-spin if i in flipped else spin for i, spin in enumerate(row))
-            if slow_class(members, other, decision) != own:
+            if slow_class(members, other, reading) != own:
                 return count
     return len(row) + 1
 
@@ -79,7 +79,7 @@ def all_inputs(count: int) -> list[Row]:
     return list(product((-1, 1), repeat=count))
 
 
-def slow_bound(members: list[qn.BinaryNetwork], row: Row, decision: Decision) -> int:
+def slow_bound(members: list[qn.BinaryNetwork], row: Row, reading: Reading) -> int:
     """The bound from margins, node by node and flip count by flip count."""
     never = len(row) + 1
     reach: dict[tuple[int, int], int] = {}
@@ -102,14 +102,14 @@ def slow_bound(members: list[qn.BinaryNetwork], row: Row, decision: Decision) ->
     first = members[0].topology.outputs.start
     votes = [
         sum(
-            spin[m, first + o] if decision == "outputs" else slow_sums(member, row)[first + o]
+            spin[m, first + o] if reading == "signs" else slow_sums(member, row)[first + o]
             for m, member in enumerate(members)
         )
         for o in range(members[0].topology.output_count)
     ]
     winner = votes.index(max(votes))
     for o, vote in enumerate(votes):
-        if decision == "outputs":
+        if reading == "signs":
             gains = {
                 (m, first + o): 2 * (spin[m, first + o] == f(vote)) for m in range(len(members))
             }

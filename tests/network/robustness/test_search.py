@@ -17,57 +17,58 @@ from network.robustness.small_juries import (
     slow_flips,
     some_inputs,
 )
+from qubonn.encoding import Reading
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
-from qubonn.network.robustness import Decision, Effort, robustness_of
+from qubonn.network.robustness import Effort, robustness_of
 from qubonn.network.robustness.exact import FlipModel, Known, Proved
 from qubonn.network.robustness.jury import Jury, side_by_side
 
-DECISIONS: list[Decision] = ["outputs", "largest"]
-decisions = st.sampled_from(DECISIONS)
+READINGS: list[Reading] = ["signs", "largest"]
+decisions = st.sampled_from(READINGS)
 
 
 @settings(max_examples=100, deadline=None)
 @given(juries(most=3), decisions, st.integers(0, 2**32))
 def test_the_cheap_bound_is_never_too_large_and_equals_its_slow_twin(
-    members: list[qn.BinaryNetwork], decision: Decision, seed: int
+    members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:
     inputs = some_inputs(members[0], seed)
-    found = robustness_of(members, inputs, decision, Effort(exact=False))
+    found = robustness_of(members, inputs, reading, Effort(exact=False))
     rows = [tuple(row.tolist()) for row in inputs]
-    truth = [slow_flips(members, row, decision) for row in rows]
+    truth = [slow_flips(members, row, reading) for row in rows]
     assert (found.lower_bound <= truth).all()
     assert (found.flips >= truth).all()
-    assert found.lower_bound.tolist() == [slow_bound(members, row, decision) for row in rows]
+    assert found.lower_bound.tolist() == [slow_bound(members, row, reading) for row in rows]
 
 
 @settings(max_examples=80, deadline=None)
 @given(juries(most=3), decisions, st.integers(0, 2**32))
 def test_the_exact_number_is_that_of_enumeration(
-    members: list[qn.BinaryNetwork], decision: Decision, seed: int
+    members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:
     pytest.importorskip("ortools")
     inputs = some_inputs(members[0], seed)
-    found = robustness_of(members, inputs, decision, Effort())
+    found = robustness_of(members, inputs, reading, Effort())
     rows = [tuple(row.tolist()) for row in inputs]
     assert found.is_exact.all()
-    assert found.flips.tolist() == [slow_flips(members, row, decision) for row in rows]
+    assert found.flips.tolist() == [slow_flips(members, row, reading) for row in rows]
 
 
 @settings(max_examples=80, deadline=None)
 @given(juries(most=3), decisions, st.integers(0, 2**32))
 def test_cp_sat_alone_proves_the_number_of_enumeration(
-    members: list[qn.BinaryNetwork], decision: Decision, seed: int
+    members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:
     """Without the bound from margins and without a witness to start from."""
     pytest.importorskip("ortools")
     (row,) = some_inputs(members[0], seed, rows=1)
     never = len(row) + 1
-    model = FlipModel(Jury(members, decision))
+    model = FlipModel(Jury(members, reading))
     assert model.complete(lambda: False)
     proved = model.improve(
         row.astype(np.int8), Known(1, never), seed=0, worker_count=1, seconds=None
     )
-    truth = slow_flips(members, tuple(row.tolist()), decision)
+    truth = slow_flips(members, tuple(row.tolist()), reading)
     assert proved.bound == truth
     assert truth == (never if proved.witness is None else (proved.witness != row).sum())
 
@@ -75,21 +76,21 @@ def test_cp_sat_alone_proves_the_number_of_enumeration(
 @settings(max_examples=80, deadline=None)
 @given(juries(most=3), decisions, st.integers(0, 2**32))
 def test_every_witness_has_the_other_class_that_is_reported(
-    members: list[qn.BinaryNetwork], decision: Decision, seed: int
+    members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:
-    found = robustness_of(members, some_inputs(members[0], seed), decision, Effort())
+    found = robustness_of(members, some_inputs(members[0], seed), reading, Effort())
     distance = (found.adversarial_inputs != found.input_spins).sum(axis=1)
     assert distance.tolist() == np.where(found.is_found, found.flips, 0).tolist()
     for row in range(len(found)):
-        own = slow_class(members, tuple(found.input_spins[row].tolist()), decision)
-        other = slow_class(members, tuple(found.adversarial_inputs[row].tolist()), decision)
+        own = slow_class(members, tuple(found.input_spins[row].tolist()), reading)
+        other = slow_class(members, tuple(found.adversarial_inputs[row].tolist()), reading)
         assert (own != other) == found.is_found[row]
-        assert spins_of(own, members[0], decision) == found.classes[row].tolist()
-        assert spins_of(other, members[0], decision) == found.adversarial_classes[row].tolist()
+        assert spins_of(own, members[0], reading) == found.classes[row].tolist()
+        assert spins_of(other, members[0], reading) == found.adversarial_classes[row].tolist()
 
 
-def spins_of(decided: tuple[int, ...], network: qn.BinaryNetwork, decision: Decision) -> list[int]:
-    if decision == "outputs":
+def spins_of(decided: tuple[int, ...], network: qn.BinaryNetwork, reading: Reading) -> list[int]:
+    if reading == "signs":
         return list(decided)
     return [1 if o == decided[0] else -1 for o in range(network.topology.output_count)]
 
@@ -104,7 +105,7 @@ def test_networks_side_by_side_give_the_outputs_of_each(
     assert np.array_equal(side_by_side(members).predict_outputs(inputs), apart)
 
 
-@pytest.mark.parametrize("vote", ["majority", "sums"])
+@pytest.mark.parametrize("vote", ["signs", "largest"])
 def test_a_committee_is_certified_as_it_votes(vote: Any) -> None:
     topology = qn.Topology.dense(7, 4, 3)
     committee = qn.Committee([qn.BinaryNetwork.random(topology, seed=s) for s in range(4)], vote)
@@ -149,9 +150,9 @@ def test_levels_with_few_arcs_are_bounded_as_full_ones_are() -> None:
     network = qn.BinaryNetwork.random(topology, seed=0)
     inputs = np.random.default_rng(1).choice([-1, 1], (3, 144))
     found = network.robustness(inputs, time_limit=20)
-    assert not isinstance(Jury([network], "outputs").plan[0].matrix, np.ndarray)
+    assert not isinstance(Jury([network], "signs").plan[0].matrix, np.ndarray)
     rows = [tuple(row.tolist()) for row in inputs]
-    assert found.lower_bound.tolist() == [slow_bound([network], row, "outputs") for row in rows]
+    assert found.lower_bound.tolist() == [slow_bound([network], row, "signs") for row in rows]
     assert (found.bound >= found.lower_bound).all()
 
 
@@ -165,21 +166,21 @@ def test_ties_of_a_neuron_count_as_minus_one() -> None:
 def test_the_earliest_of_equal_outputs_is_the_largest() -> None:
     topology = qn.Topology.from_arcs([(0, 3), (1, 4), (2, 4)], inputs=3, outputs=2)
     network = qn.BinaryNetwork(topology, [1, 1, 1], [1, -1])
-    found = network.robustness([[1, 1, 1], [-1, 1, 1], [1, 1, -1]], decision="largest")
+    found = network.robustness([[1, 1, 1], [-1, 1, 1], [1, 1, -1]], reading="largest")
     # sums (2, 1), (0, 1), (2, -1); one flip makes them (0, 1), then (2, 1); (2, -1) needs two
     assert found.classes.tolist() == [[1, -1], [-1, 1], [1, -1]]
     assert found.flips.tolist() == [1, 1, 2]
     tied = qn.BinaryNetwork(
         qn.Topology.from_arcs([(0, 1), (0, 2)], inputs=1, outputs=2), [1, 1], [1, 1]
     )
-    assert tied.robustness([[1], [-1]], decision="largest").classes.tolist() == [[1, -1], [1, -1]]
+    assert tied.robustness([[1], [-1]], reading="largest").classes.tolist() == [[1, -1], [1, -1]]
 
 
-@pytest.mark.parametrize("decision", DECISIONS)
-def test_a_network_that_never_changes_its_mind_says_so(decision: Decision) -> None:
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_network_that_never_changes_its_mind_says_so(reading: Reading) -> None:
     topology = qn.Topology.from_arcs([(0, 2), (0, 2)], inputs=2, outputs=1)
     network = qn.BinaryNetwork(topology, [1, -1], [1])  # parallel arcs that cancel out
-    found = network.robustness([[1, 1], [-1, 1]], decision=decision)
+    found = network.robustness([[1, 1], [-1, 1]], reading=reading)
     assert found.flips.tolist() == found.bound.tolist() == found.lower_bound.tolist() == [3, 3]
     assert found.is_exact.all()
     assert not found.is_found.any()
@@ -293,8 +294,8 @@ def test_what_cannot_be_certified_is_refused() -> None:
         network.robustness([[1]])
     with pytest.raises(AlphabetError, match="finite"):
         network.robustness([[1, float("nan")]])
-    with pytest.raises(RangeError, match="decision must be 'outputs' or 'largest'; got 'best'"):
-        network.robustness([[1, 1]], decision="best")  # type: ignore[arg-type]
+    with pytest.raises(RangeError, match="reading must be 'signs' or 'largest'; got 'best'"):
+        network.robustness([[1, 1]], reading="best")  # type: ignore[arg-type]
     with pytest.raises(RangeError, match="time_limit must be a positive number of seconds"):
         network.robustness([[1, 1]], time_limit=0)
     with pytest.raises(RangeError, match="worker_count must be at least 1"):

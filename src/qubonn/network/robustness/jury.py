@@ -1,23 +1,23 @@
 """Jury: networks side by side over the same inputs, and what makes them decide otherwise.
 
-Networks, decision -> one network, votes for each output, thresholds.  One network is a jury of one.
+Networks, reading -> one network, votes for each output, thresholds.  One network is a jury of one.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
-from qubonn.errors import RangeError, TopologyError
+from qubonn.encoding import Reading, require_reading
+from qubonn.errors import TopologyError
 from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.forward import LevelPlan, chunks, largest, plan_levels, run_forward, sign
 from qubonn.topology import Topology
 
-Decision = Literal["outputs", "largest"]
 UNREACHABLE = 1 << 40  # more than any sum can fall
 
 
@@ -32,9 +32,9 @@ class Hearing:
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Sums of which one must fall for another decision; for the examples `rows`.
+    """Sums of which one must fall for another class; for the examples `rows`.
 
-    The decision changes exactly if for some column k, ``directions[:, k] * (spins @ matrix)[:, k]``
+    The class changes exactly if for some column k, ``directions[:, k] * (spins @ matrix)[:, k]``
     falls by at least ``needs[:, k]``.
     """
 
@@ -47,12 +47,12 @@ class Thresholds:
 class Jury:
     """Members of one topology that share their inputs and decide together.
 
-    "outputs": each output by the majority of its spins, ties to -1. "largest": the output whose
+    "signs": each output by the majority of its spins, ties to -1. "largest": the output whose
     pre-activations add up to most, the earliest of equals.
     """
 
-    def __init__(self, members: Sequence[BinaryNetwork], decision: Decision) -> None:
-        self.decision = require_decision(decision)
+    def __init__(self, members: Sequence[BinaryNetwork], reading: Reading) -> None:
+        self.reading = require_reading(reading)
         _require_acyclic(members[0].topology)
         self.network = members[0] if len(members) == 1 else side_by_side(members)
         self.member_count = len(members)
@@ -69,7 +69,7 @@ class Jury:
     def ballot(self) -> LevelPlan:
         """What is added up for each output: a level without neurons."""
         topology, outputs = self.network.topology, np.arange(self.output_count)
-        if self.decision == "outputs":
+        if self.reading == "signs":
             sources = np.array(topology.outputs)
             matrix = np.tile(np.eye(self.output_count, dtype=np.float32), (self.member_count, 1))
             return LevelPlan(outputs, sources, matrix, np.zeros(len(outputs), dtype=np.float32))
@@ -90,7 +90,7 @@ class Jury:
 
     def decide(self, votes: NDArray[Any]) -> SpinMatrix:
         """Return the class as output spins."""
-        return sign(votes) if self.decision == "outputs" else largest(votes)
+        return sign(votes) if self.reading == "signs" else largest(votes)
 
     def classes(self, input_spins: SpinMatrix) -> SpinMatrix:
         """Return the class of each input, as output spins."""
@@ -101,8 +101,8 @@ class Jury:
         return np.concatenate(parts)
 
     def thresholds(self, votes: NDArray[np.int32], classes: SpinMatrix) -> Iterator[Thresholds]:
-        """Give what must happen for another decision than `classes`, the one of these votes."""
-        if self.decision == "outputs":
+        """Give what must happen for another reading than `classes`, the one of these votes."""
+        if self.reading == "signs":
             yield Thresholds(np.arange(len(votes)), self.ballot.matrix, classes, needs_of(votes))
             return
         winners = classes.argmax(axis=1)
@@ -166,13 +166,6 @@ def _moved(nodes: IntVector, topology: Topology, number: int, count: int) -> Int
     outputs = nodes + (count - 1) * topology.hidden_count + number * topology.output_count
     moved = np.where(nodes < topology.outputs.start, hidden, outputs)
     return np.where(nodes < topology.input_count, nodes, moved)
-
-
-def require_decision(decision: Decision) -> Decision:
-    """Refuse anything but the two ways to read a class off the outputs."""
-    if decision not in ("outputs", "largest"):
-        raise RangeError(f"decision must be 'outputs' or 'largest'; got {decision!r}")
-    return decision
 
 
 def _require_acyclic(topology: Topology) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
-from qubonn.network.robustness.jury import Decision
+from qubonn.encoding import Reading
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,7 +27,7 @@ class Robustness:
     flips: IntVector
     adversarial_inputs: SpinMatrix
     adversarial_classes: SpinMatrix  # what is decided for those, from a forward pass
-    decision: Decision
+    reading: Reading
     seconds: float
     notice: str = ""  # why some examples are not exact, if so
 

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from qubonn import ortools
 from qubonn.checks import SpinMatrix, SpinVector, require_count, require_seconds
+from qubonn.encoding import Reading
 from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.robustness.bounds import lower_bounds
 from qubonn.network.robustness.exact import FlipModel, Known
-from qubonn.network.robustness.jury import Decision, Jury
+from qubonn.network.robustness.jury import Jury
 from qubonn.network.robustness.result import Robustness
 from qubonn.network.robustness.witnesses import find_witnesses
 
@@ -42,13 +43,13 @@ class Effort:
 
 
 def robustness_of(
-    members: Sequence[BinaryNetwork], inputs: ArrayLike, decision: Decision, effort: Effort
+    members: Sequence[BinaryNetwork], inputs: ArrayLike, reading: Reading, effort: Effort
 ) -> Robustness:
     """Return for each example the smallest number of input flips that changes the class.
 
     Ctrl-C keeps what is done; without ortools the answers are bounds where they are not exact.
     """
-    work = _Work(Jury(members, decision), members[0].input_spins(inputs), effort)
+    work = _Work(Jury(members, reading), members[0].input_spins(inputs), effort)
     notice = ""
     try:
         work.find_witnesses()
@@ -127,7 +128,7 @@ class _Work:
             self.flips,
             self.witnesses,
             decided,
-            self.jury.decision,
+            self.jury.reading,
             time.perf_counter() - self.start,
             notice if (self.bound < self.flips).any() else "",
         )

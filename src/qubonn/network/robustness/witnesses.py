@@ -177,7 +177,7 @@ class _Walks:
     def _leads_somewhere(self) -> NDArray[np.bool_]:
         """With "largest" no lead of the winner over itself can fall."""
         is_winner = self.classes[np.arange(len(self.classes)), self.columns] > 0
-        return ~is_winner if self.jury.decision == "largest" else np.full(len(self.spins), True)
+        return ~is_winner if self.jury.reading == "largest" else np.full(len(self.spins), True)
 
     def _is_changed(self, input_spins: SpinMatrix, walks: IntVector) -> NDArray[np.bool_]:
         return np.asarray((self.jury.classes(input_spins) != self.classes[walks]).any(axis=1))
