@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from qubonn.drawing.palette import style, svg_file
 from qubonn.errors import NotationError
 from qubonn.experiments.contents import Contents, Picture
-from qubonn.experiments.inks import style, svg_file
 from qubonn.experiments.rows import COLUMNS
 from qubonn.experiments.spec import Setting
 from qubonn.experiments.tables import Cell, Table

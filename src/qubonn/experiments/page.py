@@ -5,9 +5,9 @@ Contents -> text.
 
 from html import escape
 
+from qubonn.drawing.palette import page_svg, style
 from qubonn.experiments.comparison import Verdict
 from qubonn.experiments.contents import Contents, Picture, Section
-from qubonn.experiments.inks import page_svg, style
 from qubonn.experiments.tables import Cell, Table, plain_name
 from qubonn.experiments.wording import HOW, JUDGING, MARKS, MEANINGS
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.experiments.inks import BAND, FIRST, INK, MUTED, SECOND, THIRD
+from qubonn.drawing.palette import BAND, FIRST, INK, MUTED, SECOND, THIRD
 from qubonn.experiments.studies import published_row
 from qubonn.experiments.summary import SettingSummary, StudySummary, series_by_value
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.experiments.inks import FIRST, INK, SECOND, THIRD
+from qubonn.drawing.palette import FIRST, INK, SECOND, THIRD
 from qubonn.experiments.panels import (
     COLOURS,
     accuracy_against,

@@ -1,0 +1,1 @@
+"""Pictures and pages: one palette, one style sheet, templates in files."""

@@ -1,0 +1,20 @@
+"""HTML pages from the templates beside this file; each page is one file that needs no other.
+
+Name of a template, fields -> text.
+"""
+
+from typing import Any
+
+
+def render(template: str, **fields: Any) -> str:
+    """Return a page; text is escaped, ``markupsafe.Markup`` such as a drawing is not."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("qubonn.drawing"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(**fields)
