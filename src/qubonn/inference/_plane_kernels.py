@@ -35,9 +35,7 @@ class Planes(NamedTuple):
 
 
 @njit(cache=True)
-def run_plane_step(
-    tables, step, parameters, inputs, first_input, words, planes, votes, chunk_count, is_sums
-):
+def run_plane_step(tables, step, parameters, inputs, scratch, planes, chunk_count, is_sums):
     """Run one step of one network on a block: strips, or words to planes, or planes to words."""
     end = step["first"] + step["count"]
     if step["kind"] == SLIDE:
@@ -52,17 +50,24 @@ def run_plane_step(
                     run_hidden(strip, row, planes, counts)
                 else:
                     run_outputs(
-                        strip, row, planes, counts, votes, tables.output_count, chunk_count, is_sums
+                        strip,
+                        row,
+                        planes,
+                        counts,
+                        scratch.votes,
+                        tables.output_count,
+                        chunk_count,
+                        is_sums,
                     )
     elif step["kind"] == SPREAD and step["reads_inputs"]:
-        stride, place = tables.input_row_count * CHUNK, first_input + step["row"] * CHUNK
-        spread(tables.spans[step["first"] : end], inputs, place, stride, planes, chunk_count)
+        stride, place = tables.input_row_count * CHUNK, inputs.first + step["row"] * CHUNK
+        spread(tables.spans[step["first"] : end], inputs.words, place, stride, planes, chunk_count)
     elif step["kind"] == SPREAD:
         stride, place = tables.row_count * CHUNK, step["row"] * CHUNK
-        spread(tables.spans[step["first"] : end], words, place, stride, planes, chunk_count)
+        spread(tables.spans[step["first"] : end], scratch.words, place, stride, planes, chunk_count)
     else:
         stride, place = tables.row_count * CHUNK, step["row"] * CHUNK
-        gather(tables.spans[step["first"] : end], words, place, stride, planes, chunk_count)
+        gather(tables.spans[step["first"] : end], scratch.words, place, stride, planes, chunk_count)
 
 
 # ---- strips ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from qubonn.inference._plane_kernels import run_plane_step
-from qubonn.inference.program import BLOCK, CHUNK, DENSE
+from qubonn.inference.program import BLOCK, CHUNK, DENSE, Chunk
 from qubonn.simd.words import load_at, ones_of, repeated, store_at
 
 THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # so many lanes
@@ -27,33 +27,31 @@ def run_blocks(tables, inputs, parameters, scratch, planes, is_sums, votes, spin
     A vote is the sum over members, rows of `parameters`, of an output's spins or pre-activations.
     `planes` is None where the program needs none; their kernels are not compiled then.
     """
-    words, block_votes = scratch
     example_count = max(len(votes), len(spins))
     for block in range((example_count + BLOCK - 1) // BLOCK):
         examples = min(BLOCK, example_count - block * BLOCK)
         chunk_count = (examples + CHUNK - 1) // CHUNK
         first_input = block * BLOCK * tables.input_row_count
-        block_votes[:] = ZERO
+        scratch.votes[:] = ZERO
         for member in range(len(parameters)):
             for number in range(tables.opening if member else 0, len(tables.steps)):
                 step = tables.steps[number]
                 if step["kind"] == DENSE:
-                    sources, place, rows = words, 0, tables.row_count
+                    sources, first_place, rows = scratch.words, 0, tables.row_count
                     if step["reads_inputs"]:
-                        sources, place, rows = inputs, first_input, tables.input_row_count
+                        sources, first_place = inputs, first_input
+                        rows = tables.input_row_count
                     for first in range(0, step["count"], 64):
                         for chunk in range(chunk_count):
+                            place = first_place + (chunk * rows + step["row"]) * CHUNK
                             run_dense(
                                 step,
                                 first,
                                 parameters[member],
-                                sources,
-                                place + (chunk * rows + step["row"]) * CHUNK,
-                                words,
-                                chunk * tables.row_count * CHUNK,
+                                Chunk(sources, place),
+                                Chunk(scratch.words, chunk * tables.row_count * CHUNK),
+                                Chunk(scratch.votes, chunk * tables.output_count * CHUNK),
                                 tables.columns,
-                                block_votes,
-                                chunk * tables.output_count * CHUNK,
                                 is_sums,
                             )
                 elif planes is not None:
@@ -61,25 +59,21 @@ def run_blocks(tables, inputs, parameters, scratch, planes, is_sums, votes, spin
                         tables,
                         step,
                         parameters[member],
-                        inputs,
-                        first_input,
-                        words,
+                        Chunk(inputs, first_input),
+                        scratch,
                         planes,
-                        block_votes,
                         chunk_count,
                         is_sums,
                     )
-        write_votes(block_votes.view(np.int64), len(parameters), is_sums, block, votes, spins)
+        write_votes(scratch.votes.view(np.int64), len(parameters), is_sums, block, votes, spins)
 
 
 @njit(cache=True)
-def run_dense(
-    step, first, parameters, sources, place, words, target, columns, votes, vote, is_sums
-):
-    """Let up to 64 neurons of a layer, `first` and on, read a chunk of words from `place` on.
+def run_dense(step, first, parameters, sources, target, votes, columns, is_sums):
+    """Compute up to 64 neurons of a layer, from `first` on, for one chunk of examples.
 
-    Their own word goes to the chunk of `words` that begins at `target`; outputs add to the votes
-    of the chunk that begin at `vote`.
+    They read the chunk `sources`; their own word goes to the chunk `target`, and outputs add to the
+    chunk `votes`.
     """
     fan_in, neuron_count = step["fan_in"], min(64, step["count"] - first)
     word_count = (fan_in + 63) // 64
@@ -90,20 +84,20 @@ def run_dense(
         half = np.uint64(fan_in // 2) + ((biases >> np.uint64(neuron)) & ONE)
         excess = repeated(ZERO, THIRTY_TWO) - half
         for word in range(word_count):
-            known = load_at(sources, place + word * CHUNK, THIRTY_TWO)
+            known = load_at(sources.words, sources.first + word * CHUNK, THIRTY_TWO)
             excess = excess + ones_of(known ^ parameters[weight + word])
         weight += word_count
         spins = (spins >> ONE) | (excess & SIGN)
         if step["first_column"] >= 0:
-            column = vote + columns[step["first_column"] + first + neuron] * CHUNK
-            total = load_at(votes, column, THIRTY_TWO)
+            column = votes.first + columns[step["first_column"] + first + neuron] * CHUNK
+            total = load_at(votes.words, column, THIRTY_TWO)
             if is_sums:
                 total = total - (excess << ONE) - np.uint64(1 - fan_in % 2)
             else:
                 total = total + (excess >> SIGN_PLACE)
-            store_at(votes, column, total)
+            store_at(votes.words, column, total)
     spins = spins >> np.uint64(64 - neuron_count)
-    store_at(words, target + (step["target_row"] + first // 64) * CHUNK, spins)
+    store_at(target.words, target.first + (step["target_row"] + first // 64) * CHUNK, spins)
 
 
 @njit(cache=True)

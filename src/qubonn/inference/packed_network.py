@@ -22,7 +22,7 @@ from qubonn.inference.packing import (
     pack_parameters,
     threads_for,
 )
-from qubonn.inference.program import BLOCK, CHUNK, Program, Tables
+from qubonn.inference.program import BLOCK, CHUNK, Program, Scratch, Tables
 from qubonn.topology import Topology
 
 ARCS_PER_THREAD = 10**8  # times examples; a thread takes longer to start than these to count
@@ -169,14 +169,16 @@ def is_worth_packing(topology: Topology, example_count: int, member_count: int =
     return work >= WORTH_LOADING or bool(program_of(topology).tables.plane_count) in _has_run
 
 
-def _scratch(tables: Tables) -> tuple[tuple[Words, Words], Any]:
+def _scratch(tables: Tables) -> tuple[Scratch, Any]:
     """Return what one thread works with: words and votes, and planes where there are any."""
-    words = aligned_zeros(tables.row_count * BLOCK)
-    votes = aligned_zeros(tables.output_count * BLOCK)
+    scratch = Scratch(
+        words=aligned_zeros(tables.row_count * BLOCK),
+        votes=aligned_zeros(tables.output_count * BLOCK),
+    )
     if not tables.plane_count:
-        return (words, votes), None
+        return scratch, None
     planes: Any = import_module("qubonn.inference._plane_kernels").Planes
-    return (words, votes), planes(
+    return scratch, planes(
         nodes=aligned_zeros(8 * tables.plane_count),
         order=np.zeros(tables.widest + 16, dtype=np.int64),
         counters=aligned_zeros(16 * 40),

@@ -65,6 +65,20 @@ class Tables(NamedTuple):
     widest: int  # largest fan-in of a strip
 
 
+class Chunk(NamedTuple):
+    """Words of 32 examples: the flat array that holds them, and where they begin."""
+
+    words: NDArray[np.uint64]
+    first: int
+
+
+class Scratch(NamedTuple):
+    """What one thread writes for a block of examples."""
+
+    words: NDArray[np.uint64]  # of neurons
+    votes: NDArray[np.uint64]  # of outputs
+
+
 @dataclass(frozen=True, eq=False)
 class Program:
     """Tables for the kernels, and which parameter is which bit."""
