@@ -19,8 +19,8 @@ import numpy as np
 import qubonn as qn
 from fewshot.data import Mnist, Split
 from fewshot.methods import HIDDEN, shares_right
+from qubonn.encoding.shifts import copy_count
 from qubonn.estimator.default_engine import engine_for
-from qubonn.estimator.shifting import copy_count
 from tables import head, show
 
 MEMBERS = 8

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import qubonn as qn
-from qubonn.estimator.binarising import fit_binariser
+from qubonn.encoding.automatic import fit_binariser
 from tables import head, show
 
 SETS = ("iris", "wine", "breast_cancer", "digits")

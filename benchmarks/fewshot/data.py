@@ -16,7 +16,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import qubonn as qn
-from qubonn.estimator.shifting import with_shifts
+from qubonn.encoding.shifts import with_shifts
 
 MNIST_LEVEL = 10  # of 0..255: pixels above it are +1, others -1; nothing else is done to images
 DIGITS_LEVEL = 4  # of 0..16

@@ -21,7 +21,7 @@ _HOME = {
     "CountCode": "qubonn.formulation",
     "CpSat": "qubonn.engines",
     "Decoding": "qubonn.training",
-    "Design": "qubonn.estimator.posing",
+    "Design": "qubonn.estimator.plan",
     "DimodSolver": "qubonn.samplers",
     "Distinct": "qubonn.samplers",
     "Dropout": "qubonn.training",
@@ -39,7 +39,7 @@ _HOME = {
     "PackedInputs": "qubonn.inference",
     "PackedNetwork": "qubonn.inference",
     "PopulationAnnealing": "qubonn.samplers",
-    "PosedProblem": "qubonn.estimator.posing",
+    "PosedProblem": "qubonn.estimator.plan",
     "Qubo": "qubonn.quadratic",
     "QuboClassifier": "qubonn.estimator",
     "QubonnError": "qubonn.errors",
@@ -58,7 +58,7 @@ _HOME = {
     "Tuning": "qubonn.samplers",
     "decode_samples": "qubonn.training",
     "load": "qubonn.estimator",
-    "pose": "qubonn.estimator.posing",
+    "pose": "qubonn.estimator.plan",
     "to_c": "qubonn.export",
     "to_onnx": "qubonn.export",
     "train": "qubonn.training",
@@ -85,9 +85,9 @@ if TYPE_CHECKING:
     from qubonn.errors import QubonnError as QubonnError
     from qubonn.estimator import QuboClassifier as QuboClassifier
     from qubonn.estimator import load as load
-    from qubonn.estimator.posing import Design as Design
-    from qubonn.estimator.posing import PosedProblem as PosedProblem
-    from qubonn.estimator.posing import pose as pose
+    from qubonn.estimator.plan import Design as Design
+    from qubonn.estimator.plan import PosedProblem as PosedProblem
+    from qubonn.estimator.plan import pose as pose
     from qubonn.export import to_c as to_c
     from qubonn.export import to_onnx as to_onnx
     from qubonn.formulation import Certificate as Certificate

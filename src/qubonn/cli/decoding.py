@@ -13,7 +13,7 @@ from qubonn.cli.posing import problem_facts
 from qubonn.cli.scores import network_facts, save_model
 from qubonn.cli.screen import Screen
 from qubonn.errors import FileFormatError
-from qubonn.estimator.posing import PosedProblem
+from qubonn.estimator.plan import PosedProblem
 from qubonn.estimator.problem_file import SIDECAR, load_problem, sidecar_of
 from qubonn.training import Decoding, decode_samples
 

@@ -12,7 +12,7 @@ import numpy as np
 import qubonn as qn
 from qubonn.checks import SpinMatrix
 from qubonn.datasets import Letters
-from qubonn.estimator.posing import Design, PosedProblem, pose
+from qubonn.estimator.plan import Design, PosedProblem, pose
 from qubonn.training import TrainingResult
 
 MARGIN = 0.02  # gamma

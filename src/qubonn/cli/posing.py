@@ -12,7 +12,7 @@ import qubonn as qn
 from qubonn.cli.options import Networks
 from qubonn.cli.screen import Screen
 from qubonn.datasets import Table
-from qubonn.estimator.posing import Design, PosedProblem, pose
+from qubonn.estimator.plan import Design, PosedProblem, pose
 from qubonn.estimator.problem_file import save_problem, sidecar_of
 
 

@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from qubonn.checks import require_count
+from qubonn.encoding.automatic import fit_binariser
+from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError
-from qubonn.estimator.binarising import fit_binariser
 from qubonn.estimator.frame import Frame
 from qubonn.estimator.jobs import train_members
 from qubonn.estimator.labelling import (
@@ -26,7 +27,6 @@ from qubonn.estimator.labelling import (
 )
 from qubonn.estimator.members import Member, Recipe, dropout_for, member_seeds, root_seed
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
-from qubonn.estimator.shifting import copy_count, shift_for, with_shifts
 from qubonn.stopping import Watch
 from qubonn.training import Committee, Dropout
 

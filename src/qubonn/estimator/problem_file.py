@@ -15,7 +15,7 @@ from qubonn.encoding import CodeBook
 from qubonn.errors import FileFormatError, QubonnError
 from qubonn.estimator.file_parts import encoder_arrays, encoder_of, text_array
 from qubonn.estimator.frame import Frame
-from qubonn.estimator.posing import PosedProblem
+from qubonn.estimator.plan import PosedProblem
 from qubonn.formulation import TrainingProblem
 from qubonn.network.files import require_format
 from qubonn.quadratic.strict_json import parse_json, shown

@@ -1,11 +1,11 @@
 """From a problem to networks people use: one-shot and iterated training, results, committees."""
 
+from qubonn.training.algorithm1 import train_in_batches, train_with_dropout
 from qubonn.training.batches import Batches
 from qubonn.training.committee import Committee, load
 from qubonn.training.decode import Decoding, decode_samples
 from qubonn.training.dropout import Dropout
 from qubonn.training.history import Iteration
-from qubonn.training.iterated import train_in_batches, train_with_dropout
 from qubonn.training.one_shot import train
 from qubonn.training.result import TrainingResult
 from qubonn.training.summary import CommitteeSummary

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import qubonn as qn
+from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import RangeError, ShapeError
-from qubonn.estimator.shifting import copy_count, shift_for, with_shifts
 
 
 def slowly_moved(image: NDArray[np.int64], down: int, right: int) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import qubonn as qn
-from qubonn.estimator.binarising import fit_binariser, spins_per_column, thermometer
+from qubonn.encoding.automatic import fit_binariser, spins_per_column, thermometer
 
 
 @pytest.mark.parametrize("low", [0, -1])

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qubonn.encoding.automatic import fit_binariser
 from qubonn.errors import AlphabetError, QubonnError, RangeError
-from qubonn.estimator.binarising import fit_binariser
 from qubonn.estimator.frame import Frame
 from qubonn.estimator.labelling import book_for, class_scores, require_classes
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
