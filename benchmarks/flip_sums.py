@@ -18,8 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from qubonn.simd.sums import sum_of
-from qubonn.simd.vectors import choose, load, store
+from qubonn.simd.vectors import choose, load, store, sum_of
 from tables import head, show
 
 SIZES = [64, 128, 512, 2_048, 10_240, 60_032]

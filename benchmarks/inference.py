@@ -29,7 +29,7 @@ from threadpoolctl import threadpool_limits
 
 import qubonn as qn
 from qubonn.inference.packing import aligned_zeros
-from qubonn.simd.pieces import share
+from qubonn.simd.threads import share
 from qubonn.simd.words import load_at, ones_of, repeated, store_at
 from tables import head, show
 

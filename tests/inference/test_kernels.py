@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from qubonn.inference._plane_kernels import digit_count
-from qubonn.simd.transpose import transpose
+from qubonn.simd.words import transpose
 
 
 def test_transposing_swaps_rows_and_bits_in_each_lane() -> None:

@@ -27,8 +27,7 @@ from numba import njit
 
 from qubonn.engines._tile_kernels import count_disagreements
 from qubonn.simd.streams import draw_thresholds
-from qubonn.simd.sums import sum_of, widen
-from qubonn.simd.vectors import choose, is_negative, larger, load, store
+from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
 
 FINE = 16  # energies are kept in 2**-16 of the lanes' unit
 NO_WEIGHT = -1

@@ -8,8 +8,7 @@ many times quicker than one arc after the other.
 import numpy as np
 from numba import njit
 
-from qubonn.simd.transpose import transpose
-from qubonn.simd.words import load_at, ones_of, repeated, store_at
+from qubonn.simd.words import load_at, ones_of, repeated, store_at, transpose
 
 LANES = 64  # examples in a block, bits in a word
 THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # so many lanes

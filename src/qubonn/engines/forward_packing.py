@@ -46,7 +46,7 @@ class PackedExamples:
         self.kernels: Any = import_module("qubonn.engines._forward_kernels")
         self.seeing: Any = import_module("qubonn.engines._tile_kernels")
         self.streams: Any = import_module("qubonn.simd.streams")
-        self.share: Any = import_module("qubonn.simd.pieces").share
+        self.share: Any = import_module("qubonn.simd.threads").share
         self.problem, self.cost, self.thread_count = problem, cost, thread_count
         self.topology = problem.topology
         self.wiring, *self.cones = wiring_of(problem.topology)

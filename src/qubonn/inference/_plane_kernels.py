@@ -16,8 +16,7 @@ import numpy as np
 from numba import njit
 
 from qubonn.inference.program import CHUNK, SLIDE, SPREAD
-from qubonn.simd.transpose import transpose
-from qubonn.simd.words import full_adder, load_at, repeated, store_at
+from qubonn.simd.words import full_adder, load_at, repeated, store_at, transpose
 
 EIGHT = np.zeros(1, dtype=np.uint8)  # so many lanes: a plane
 SIXTEEN = np.zeros(1, dtype=np.uint16)  # planes of two neighbouring nodes

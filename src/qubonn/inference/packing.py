@@ -50,7 +50,7 @@ class PackedInputs:
         def pack(first: int, end: int, thread: int) -> None:
             unpacked.pack(first, words[first:end])
 
-        share: Any = import_module("qubonn.simd.pieces").share
+        share: Any = import_module("qubonn.simd.threads").share
         share(pack, len(words), threads_for(matrix.size, NUMBERS_PER_THREAD, thread_count))
         return cls(words, *matrix.shape)
 

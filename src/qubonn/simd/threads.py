@@ -1,9 +1,75 @@
-"""How many threads Numba may use for a while."""
+"""Threads: share work among plain ones, or say how many Numba's own kernels may use.
 
-from collections.abc import Iterator
+Predictions are made inside other programs' servers and worker processes: `share` starts plain
+threads that end with the call, for kernels that release Python's lock. Numba's own might be used
+by one caller at a time, or not survive a fork.
+"""
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
+from threading import Event, Thread
 
 import numba
+
+PIECES_PER_THREAD = 4  # so that threads end together, and Ctrl-C is heard
+
+
+def share(
+    work: Callable[[int, int, int], None],
+    item_count: int,
+    thread_count: int | None = None,
+    *,
+    most_at_once: int | None = None,
+) -> None:
+    """Call ``work(first, end, thread)`` on pieces of `item_count` items, each once.
+
+    A thread that is free takes the next piece, of `most_at_once` items or fewer. At most as many
+    threads as there are cores; None means all. The caller is one of them. Errors and Ctrl-C end the
+    call after the pieces that are under way.
+    """
+    most = numba.config.NUMBA_NUM_THREADS
+    thread_count = min(thread_count or most, most, max(item_count, 1))
+    piece_count = min(thread_count * PIECES_PER_THREAD, item_count)
+    piece_count = max(piece_count, -(-item_count // (most_at_once or max(item_count, 1))))
+    pieces, ends = count(), [Event() for _ in range(thread_count)]
+    errors: list[BaseException] = []
+
+    def take(thread: int) -> None:
+        try:
+            while not errors and (piece := next(pieces)) < piece_count:
+                first, end = (item_count * part // piece_count for part in (piece, piece + 1))
+                work(first, end, thread)
+        except BaseException as error:  # raised again by the caller
+            errors.append(error)
+        finally:
+            ends[thread].set()
+
+    helpers = [Thread(target=take, args=(number,)) for number in range(1, thread_count)]
+    try:
+        for helper in helpers:
+            helper.start()
+        take(0)
+    except BaseException as error:  # Ctrl-C between the pieces
+        errors.append(error)
+    for helper, end in zip(helpers, ends[1:], strict=True):
+        if helper.ident is not None:  # else Ctrl-C came before it began
+            _wait_for(end, errors)
+            helper.join()
+    if errors:
+        raise errors[0]
+
+
+def _wait_for(end: Event, errors: list[BaseException]) -> None:
+    """Wait for a thread, also where Ctrl-C comes meanwhile: it still changes the caller's arrays.
+
+    Not by `join`: once interrupted, that takes the thread for ended (CPython 3.11).
+    """
+    while not end.is_set():
+        try:
+            end.wait()
+        except BaseException as error:
+            errors.append(error)
 
 
 @contextmanager

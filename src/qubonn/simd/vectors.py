@@ -1,9 +1,9 @@
 """Lanes: a vector type for Numba, so that kernels can work on many replicas in one instruction.
 
-Rows of matrices <-> lanes; arithmetic, comparison and choice on lanes. Numba would widen small
-integers to 64 bits and would not vectorise across lanes. Without the compiler (NUMBA_DISABLE_JIT=1)
-lanes are NumPy arrays and the same kernels run unchanged. Numba caches by a kernel's own file
-only: after a change here, touch the kernels.
+Rows of matrices <-> lanes; arithmetic, comparison, choice and sums on lanes. Numba would widen
+small integers to 64 bits and would not vectorise across lanes. Without the compiler
+(NUMBA_DISABLE_JIT=1) lanes are NumPy arrays and the same kernels run unchanged. Numba caches by a
+kernel's own file only: after a change here, touch the kernels.
 """
 
 import operator
@@ -69,6 +69,16 @@ def as_bits(lanes):
 def as_float(lanes):
     """Return uint32 taken for the bits of float32."""
     return lanes.view(np.float32)
+
+
+def sum_of(lanes):
+    """Return the sum of signed integers, as int64."""
+    return int(lanes.sum(dtype=np.int64))
+
+
+def widen(lanes):
+    """Return signed integers as int32."""
+    return lanes.astype(np.int32)
 
 
 # ---- lanes, for the compiler -------------------------------------------------------------------
@@ -206,6 +216,27 @@ def _choose(typing_context, mask, if_set, if_clear):
     return if_set(MASK_TYPES[if_set.count], if_set, if_set), emit
 
 
+@intrinsic
+def _sum_of(typing_context, lanes):
+    def emit(context, builder, signature, values):
+        vector = builder.sext(values[0], ir.VectorType(ir.IntType(64), lanes.count))
+        name = f"llvm.vector.reduce.add.v{lanes.count}i64"
+        kind = ir.FunctionType(vector.type.element, [vector.type])
+        reduce = cgutils.get_or_insert_function(builder.module, kind, name)
+        return builder.call(reduce, [vector])
+
+    return types.int64(lanes), emit
+
+
+@intrinsic
+def _widen(typing_context, lanes):
+    def emit(context, builder, signature, values):
+        wide = ir.VectorType(ir.IntType(32), lanes.count)
+        return values[0] if values[0].type == wide else builder.sext(values[0], wide)
+
+    return Lanes(types.int32, lanes.count)(lanes), emit
+
+
 def define_access(*, is_by_row):
     """Return what reads and what writes lanes: at rows of a matrix, or anywhere in a flat array."""
 
@@ -251,3 +282,5 @@ overload(choose)(
 )
 overload(larger)(lambda left, right: lambda left, right: _larger(left, right))
 overload(fused)(lambda left, right, addend: lambda left, right, addend: _fused(left, right, addend))
+overload(sum_of)(lambda lanes: lambda lanes: _sum_of(lanes))
+overload(widen)(lambda lanes: lambda lanes: _widen(lanes))

@@ -1,4 +1,4 @@
-"""Bits in lanes: popcounts, full adders, and the signs of 64 numbers as one word.
+"""Bits in lanes: popcounts, full adders, transposes, and the signs of 64 numbers as one word.
 
 Lanes <-> any place of a flat array; words -> counts; numbers -> a word. Without the compiler lanes
 are NumPy arrays, as in `qubonn.simd.vectors`.
@@ -11,6 +11,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from qubonn.simd.vectors import Lanes, _vectors, define_access
+
+EIGHT = np.zeros(1, dtype=np.uint8)  # so many lanes
+HALVES = np.array([((1 << 64) - 1) // ((1 << n) + 1) for n in (32, 16, 8, 4, 2, 1)], np.uint64)
 
 
 @njit(inline="always")
@@ -120,3 +123,21 @@ overload(repeated)(lambda word, like: lambda word, like: _repeated(word, like))
 overload(ones_of)(lambda lanes: lambda lanes: _ones_of(lanes))
 overload(positive)(lambda lanes: lambda lanes: _positive(lanes))
 overload(finite)(lambda lanes: lambda lanes: _finite(lanes))
+
+
+# ---- squares of bits ----------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def transpose(square):
+    """Swap rows and bits in each lane of 64 rows of eight words, a flat array."""
+    width = 32
+    for half in HALVES:
+        for row in range(64):
+            if row & width == 0:
+                upper = load_at(square, 8 * row, EIGHT)
+                lower = load_at(square, 8 * (row + width), EIGHT)
+                swap = ((upper >> np.uint64(width)) ^ lower) & half
+                store_at(square, 8 * row, upper ^ (swap << np.uint64(width)))
+                store_at(square, 8 * (row + width), lower ^ swap)
+        width >>= 1

@@ -6,7 +6,7 @@ from threading import Event, get_ident
 
 import pytest
 
-from qubonn.simd.pieces import share
+from qubonn.simd.threads import share
 
 
 @pytest.mark.parametrize("thread_count", [None, 1, 2, 3])
