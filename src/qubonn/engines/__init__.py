@@ -3,9 +3,8 @@
 from qubonn.engines.base import Engine, Solutions
 from qubonn.engines.cpsat import CpSat, ExactResult, Proof
 from qubonn.engines.forward import ForwardAnnealing
-from qubonn.engines.growing import GrowingBatches
 from qubonn.engines.lifted import LiftedAnnealing
-from qubonn.engines.noise import InputNoise
+from qubonn.engines.sweep_data import GrowingBatches, InputNoise
 
 __all__ = [
     "CpSat",

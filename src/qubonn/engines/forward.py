@@ -30,8 +30,7 @@ from qubonn.engines.forward_packing import (
     require_pairwise,
 )
 from qubonn.engines.forward_tables import groups_of
-from qubonn.engines.growing import GrowingBatches
-from qubonn.engines.noise import InputNoise
+from qubonn.engines.sweep_data import GrowingBatches, InputNoise
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork

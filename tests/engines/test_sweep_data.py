@@ -1,4 +1,4 @@
-"""GrowingBatches: sizes of batches, and which examples are in them."""
+"""What a sweep sees: sizes of batches, which examples are in them, and noise on inputs."""
 
 import numpy as np
 import pytest
