@@ -1,7 +1,7 @@
 # For people who change the code; using qubonn needs none of this.
 BIN ?= .venv/bin
 
-.PHONY: setup check format test lint docs
+.PHONY: setup check format test lint measures docs
 setup:            ## a virtual environment with everything the checks need
 	python3 -m venv .venv
 	$(BIN)/python -m pip install -q -e '.[dev]'
@@ -16,6 +16,9 @@ lint:
 
 test:
 	$(BIN)/python -m pytest
+
+measures:         ## the size of the source, its tests, names and imports; fails above the limits
+	$(BIN)/python tools/measures.py --road
 
 format:
 	$(BIN)/ruff check --fix .
