@@ -20,6 +20,7 @@ import qubonn as qn
 from fewshot.data import Mnist, Split
 from fewshot.methods import HIDDEN, shares_right
 from qubonn.encoding.shifts import copy_count
+from qubonn.engines import InputNoise
 from qubonn.estimator.default_engine import engine_for
 from tables import head, show
 
@@ -51,8 +52,8 @@ CHANGES: dict[str, tuple[float, Callable[[Engine], Engine]]] = {  # margin stren
     "half the target margin": (0, lambda engine: other_target(engine, 0.5)),
     "twice the target margin": (0, lambda engine: other_target(engine, 2)),
     "margins 0.03 as well": (0.03, lambda engine: engine),
-    "inputs inverted, 3 %": (0, lambda engine: replace(engine, noise=qn.InputNoise(inverted=0.03))),
-    "inputs dropped, 15 %": (0, lambda engine: replace(engine, noise=qn.InputNoise(dropped=0.15))),
+    "inputs inverted, 3 %": (0, lambda engine: replace(engine, noise=InputNoise(inverted=0.03))),
+    "inputs dropped, 15 %": (0, lambda engine: replace(engine, noise=InputNoise(dropped=0.15))),
     "ten times as hot": (0, lambda engine: replace(engine, hottest=0.3, coldest=3)),
     "no heat": (0, lambda engine: replace(engine, hottest=1e-6, coldest=1e-6)),
     "no quench": (0, lambda engine: replace(engine, quench_sweeps=0)),

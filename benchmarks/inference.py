@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import qubonn as qn
+from qubonn.inference import PackedInputs
 from qubonn.inference.packing import aligned_zeros
 from qubonn.simd.threads import share
 from qubonn.simd.words import load_at, ones_of, repeated, store_at
@@ -74,7 +75,7 @@ def dense(arguments: argparse.Namespace) -> None:
     spins = random_spins(arguments.examples, 784)
     one = members[0].packed(thread_count=arguments.threads)
     committee = qn.Committee(members).packed(thread_count=arguments.threads)
-    floats, packed_spins = spins.astype(np.float32), qn.PackedInputs.of(spins)
+    floats, packed_spins = spins.astype(np.float32), PackedInputs.of(spins)
     with_numpy, with_torch = DenseNumpy(members), DenseTorch(members)
     rows: dict[str, Works] = {
         "packed bits; float32": {
@@ -179,7 +180,7 @@ def convolution(arguments: argparse.Namespace) -> None:
     with_torch = ConvolutionTorch(network)
     print(f"### conv(5x5x8), {len(spins):,} examples, {arguments.threads} threads: ms\n")
     head("from", *NAMES, "quicker than the quicker of them")
-    packed_spins, floats = qn.PackedInputs.of(spins), spins.astype(np.float32)
+    packed_spins, floats = PackedInputs.of(spins), spins.astype(np.float32)
     for name, ours, theirs in (
         ("packed bits; float32", packed_spins, floats),
         ("int8 spins", spins, spins),
@@ -226,7 +227,7 @@ def limit(arguments: argparse.Namespace) -> None:
     head("network", "threads", "in registers alone", "prediction", "part of the limit")
     for sizes in ((784, 128, 10), (784, 1024, 10), (128, 128, 128, 10)):
         network = qn.BinaryNetwork.random(qn.Topology.dense(*sizes), seed=0)
-        inputs = qn.PackedInputs.of(random_spins(arguments.examples, sizes[0]))
+        inputs = PackedInputs.of(random_spins(arguments.examples, sizes[0]))
         words = sum(-(-sources // 64) * targets for sources, targets in pairwise(sizes))
         for threads in sorted({1, arguments.threads}):
             packed = network.packed(thread_count=threads)

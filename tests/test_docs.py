@@ -1,6 +1,7 @@
 """Pages point to files that exist, and show source as it is."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,10 @@ def test_every_public_name_is_in_the_reference() -> None:
     named = set(re.findall(r"^::: qubonn\.(\w+)$", text, re.MULTILINE))
     modules = {"datasets", "encoding", "errors", "paper"}
     assert named == set(qn.__all__) - modules
+
+
+def test_every_name_of_a_folder_in_the_reference_exists() -> None:
+    text = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    named = re.findall(r"^::: (qubonn\.\w+)\.(\w+)$", text, re.MULTILINE)
+    assert len(named) >= 10
+    assert all(hasattr(import_module(folder), name) for folder, name in named)

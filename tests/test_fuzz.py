@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import qubonn as qn
 from qubonn.datasets import read_csv, read_idx, read_table
 from qubonn.errors import QubonnError
+from qubonn.estimator import Design, PosedProblem
 
 QUBO = qn.Qubo.of([0, 1], [1, 2], [1, -2], variable_count=3, labels=[("weight", 0), "b", 7])
 CSV = b'a,"b ",kind\n1,2.5,x\n-3,"4",y\n1e3,0,x\n'
@@ -22,9 +23,9 @@ IDX = bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6])
 SAMPLES = b"0,1,2,energy\n0,1,1,-3\n1,0,1,2\n"
 
 
-def posed() -> qn.PosedProblem:
+def posed() -> PosedProblem:
     return qn.pose(
-        np.array([[0, 1], [1, 0], [1, 1]]), ["x", "y", "x"], qn.Design(hidden=1), target="k"
+        np.array([[0, 1], [1, 0], [1, 1]]), ["x", "y", "x"], Design(hidden=1), target="k"
     )
 
 
@@ -72,7 +73,7 @@ def read(path: Path) -> object:
     """Read a file by the reader that its name asks for."""
     name = path.name
     if name.endswith(".problem.json"):
-        return qn.PosedProblem.load(path)
+        return PosedProblem.load(path)
     if name.startswith("samples"):
         return qn.Samples.load(path, QUBO)
     if name.startswith("q."):

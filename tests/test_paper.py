@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import qubonn as qn
+from qubonn.formulation import CountCode
 from qubonn.paper import topology as paper_topology
 
 # tab:networks: neurons, connections, binary and integer variables, constraints
@@ -61,7 +62,7 @@ PENALTY_TABLE = [
 
 @pytest.mark.parametrize("term_count", range(1, 17))
 def test_theorem_1_holds_for_every_choice_of_up_to_16_spins(term_count: int) -> None:
-    code = qn.CountCode.for_inputs(term_count)
+    code = CountCode.for_inputs(term_count)
     numbers = np.arange(2**term_count)
     positive = np.sum([numbers >> place & 1 for place in range(term_count)], axis=0)
     count = positive + code.shift
@@ -72,7 +73,7 @@ def test_theorem_1_holds_for_every_choice_of_up_to_16_spins(term_count: int) -> 
 
 @given(st.lists(st.sampled_from([-1, +1]), min_size=17, max_size=5000))
 def test_the_top_bit_is_set_exactly_when_the_sum_is_positive(spins: list[int]) -> None:
-    code = qn.CountCode.for_inputs(len(spins))
+    code = CountCode.for_inputs(len(spins))
     count = spins.count(+1) + code.shift
     assert 0 <= count < 2 ** (code.top_bit + 1)
     assert (count >> code.top_bit == 1) == (sum(spins) > 0)
@@ -80,7 +81,7 @@ def test_the_top_bit_is_set_exactly_when_the_sum_is_positive(spins: list[int]) -
 
 @given(st.integers(1, 2**62))
 def test_slack_and_top_bit_are_the_papers_for_any_number_of_terms(term_count: int) -> None:
-    code = qn.CountCode.for_inputs(term_count)
+    code = CountCode.for_inputs(term_count)
     assert 2**code.top_bit <= term_count < 2 ** (code.top_bit + 1)
     assert code.slack == 2 ** (code.top_bit + 1) - (term_count + 1)
 
@@ -89,7 +90,7 @@ def test_slack_and_top_bit_are_the_papers_for_any_number_of_terms(term_count: in
 def test_the_activation_table_is_reproduced_row_by_row(row: tuple[Any, ...]) -> None:
     x1, x2, b3, y1, y2, d3, pi, rho, (s1, s0), y3, x3 = row
     network = qn.BinaryNetwork(qn.Topology.dense(2, 1), [1, 1], [b3])
-    code = qn.CountCode.for_inputs(3)
+    code = CountCode.for_inputs(3)
     assert (code.top_bit, code.slack) == (1, 0)
     assert ((x1 + 1) // 2, (x2 + 1) // 2, (b3 + 1) // 2) == (y1, y2, d3)
     assert network.pre_activations([[x1, x2]]).item() == pi

@@ -13,6 +13,7 @@ import qubonn as qn
 from qubonn.cli.demo_page import demo_page
 from qubonn.cli.demonstration import Demonstration, demonstrate
 from qubonn.cli.svg import bars, curves, spin_image
+from qubonn.estimator import PosedProblem
 
 Call = Callable[..., Result]
 
@@ -42,7 +43,7 @@ def test_what_the_demo_says_to_try_next_works(call: Call) -> None:
     assert "Right: 40 of 40" in result.stderr
     call("train", "out/letters-test.csv", "-t", "letter", "--image", "5x5", "--committee", 1)
     call("inspect", "out/problem.qubo", "--picture", "couplings.png")
-    bits = qn.PosedProblem.load("out/problem.qubo.problem.json").problem
+    bits = PosedProblem.load("out/problem.qubo.problem.json").problem
     np.savez("s.npz", bits=bits.encode(qn.train(bits, seed=1).network))
     call("decode", "out/problem.qubo", "s.npz", "--require-feasible")
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import Result
 
 import qubonn as qn
+from qubonn.estimator import PosedProblem
 
 Call = Callable[..., Result]
 CallJson = Callable[..., dict[str, Any]]
@@ -84,7 +85,7 @@ def test_samples_of_a_program_that_reads_only_the_file_become_a_model(
 @pytest.mark.parametrize("suffix", [".npz", ".qubo", ".json", ".bqm"])
 def test_every_format_holds_the_same_qubo(gates: Path, call: Call, suffix: str) -> None:
     call("qubo", gates, "-t", "gate", "--hidden", "2", "--margin", 0.125, "-o", f"p{suffix}")
-    posed = qn.PosedProblem.load(f"p{suffix}.problem.json")
+    posed = PosedProblem.load(f"p{suffix}.problem.json")
     assert qn.Qubo.load(f"p{suffix}") == posed.problem.qubo()
     assert posed.problem.margin_strength == 0.125
     assert (posed.names, posed.target) == (("a", "b"), "gate")
@@ -103,7 +104,7 @@ def test_the_command_that_comes_next_can_be_pasted(gates: Path, call: Call) -> N
 
 def test_a_committee_of_feasible_networks_is_kept(gates: Path, call_json: CallJson) -> None:
     call_json("qubo", gates, "-t", "gate", "--hidden", "2", "-o", "p.npz")
-    problem = qn.PosedProblem.load("p.npz.problem.json").problem
+    problem = PosedProblem.load("p.npz.problem.json").problem
     networks = qn.train(problem, seed=0).feasible_networks[:5]
     said = decoded(call_json, gates, np.stack([problem.encode(one) for one in networks]))
     assert said["committee_size"] == said["feasible_as_sampled"] == 5

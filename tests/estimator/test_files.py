@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 import qubonn as qn
+from qubonn.engines import InputNoise
 from qubonn.errors import AlphabetError, FileFormatError, FitInterrupted
 from qubonn.quadratic import Stop
 from qubonn.storage import read_arrays, write_arrays
@@ -47,7 +48,7 @@ CASES: list[dict[str, Any]] = [
     {"solver": qn.LiftedAnnealing(replica_count=16, sweep_count=20), "committee_size": 1},
     {"binariser": qn.Threshold(3.0), "label_code": qn.CodeBook.gray_code([0, 1, 2])},
     {"dropout": qn.Dropout(dropped_hidden=1, iteration_count=2), "committee_size": 1},
-    {"solver": qn.ForwardAnnealing(replica_count=1, noise=qn.InputNoise(inverted=0.1))},
+    {"solver": qn.ForwardAnnealing(replica_count=1, noise=InputNoise(inverted=0.1))},
     {"binariser": qn.BitPlanes(3, gray=True)},
     {"topology": qn.Topology.dense(4, 5, 3), "binariser": "threshold"},
 ]

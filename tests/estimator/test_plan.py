@@ -9,13 +9,14 @@ import pytest
 
 import qubonn as qn
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError, RangeError
+from qubonn.estimator import Design, PosedProblem
 
 X = np.array([[0.0, 1.0], [0.1, 0.9], [1.0, 0.2], [0.9, 0.1]])
 Y = ["low", "low", "high", "high"]
 
 
-def posed(**design: Any) -> qn.PosedProblem:
-    return qn.pose(X, Y, qn.Design(hidden=2, **design), names=["a", "b"], target="kind")
+def posed(**design: Any) -> PosedProblem:
+    return qn.pose(X, Y, Design(hidden=2, **design), names=["a", "b"], target="kind")
 
 
 def test_the_problem_is_that_of_the_binariser_and_the_code_book() -> None:
@@ -39,7 +40,7 @@ def test_networks_become_a_classifier_that_answers_with_labels() -> None:
 
 def test_images_keep_their_shape() -> None:
     images = np.arange(2 * 9).reshape(2, 3, 3)
-    made = qn.pose(images, [0, 1], qn.Design(topology="conv(2x2)"))
+    made = qn.pose(images, [0, 1], Design(topology="conv(2x2)"))
     assert made.problem.topology.layer_shapes is not None
     assert made.column_count == 9
 
@@ -55,9 +56,9 @@ def test_images_keep_their_shape() -> None:
 )
 def test_a_file_gives_the_same_problem_back(tmp_path: Path, design: dict[str, Any]) -> None:
     numbers = np.array([[0, 3], [1, 2], [3, 0], [2, 1]])
-    made = qn.pose(numbers, Y, qn.Design(**design), names=["a", "b"], target="kind")
+    made = qn.pose(numbers, Y, Design(**design), names=["a", "b"], target="kind")
     made.save(tmp_path / "p.problem.json")
-    back = qn.PosedProblem.load(tmp_path / "p.problem.json")
+    back = PosedProblem.load(tmp_path / "p.problem.json")
     assert back.problem.topology == made.problem.topology
     assert back.problem.qubo() == made.problem.qubo()
     assert np.array_equal(
@@ -75,9 +76,9 @@ def test_a_file_gives_the_same_problem_back(tmp_path: Path, design: dict[str, An
     "labels", [[3, 3, 5, 5], [True, False, True, False], ["é", "é", "\n", "ß"]]
 )
 def test_a_file_keeps_labels_of_every_kind(tmp_path: Path, labels: list[Any]) -> None:
-    made = qn.pose(X, labels, qn.Design(hidden=1))
+    made = qn.pose(X, labels, Design(hidden=1))
     made.save(tmp_path / "p.problem.json")
-    back = qn.PosedProblem.load(tmp_path / "p.problem.json").frame.book.classes
+    back = PosedProblem.load(tmp_path / "p.problem.json").frame.book.classes
     assert back.tolist() == made.frame.book.classes.tolist()
     assert back.dtype == made.frame.book.classes.dtype
 
@@ -112,7 +113,7 @@ def test_a_file_that_was_changed_gives_one_sentence(
     posed().save(path)
     path.write_text(json.dumps(json.loads(path.read_text()) | change))
     with pytest.raises(FileFormatError, match=words) as caught:
-        qn.PosedProblem.load(path)
+        PosedProblem.load(path)
     assert str(path) in str(caught.value)
 
 
@@ -123,7 +124,7 @@ def test_a_file_with_a_part_missing_says_which(tmp_path: Path) -> None:
     del document["arcs"]
     path.write_text(json.dumps(document))
     with pytest.raises(FileFormatError, match="'arcs' is missing"):
-        qn.PosedProblem.load(path)
+        PosedProblem.load(path)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 import qubonn as qn
 from inference.graphs import GRAPHS, random_inputs
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
-from qubonn.inference import is_worth_packing
+from qubonn.inference import PackedInputs, PackedNetwork, is_worth_packing
 
 DENSE = GRAPHS["dense"]
 CYCLIC = qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1)
@@ -116,7 +116,7 @@ class TestAPackedNetwork:
 
     def test_takes_inputs_that_were_packed_once(self) -> None:
         inputs = random_inputs(DENSE, 50, seed=6)
-        shared = qn.PackedInputs.of(inputs)
+        shared = PackedInputs.of(inputs)
         for seed in range(3):
             packed = qn.BinaryNetwork.random(DENSE, seed=seed).packed()
             assert packed.output_sums(shared).tolist() == packed.output_sums(inputs).tolist()
@@ -137,13 +137,13 @@ class TestAPackedNetwork:
     def test_is_made_of_spins_only_and_of_as_many_as_the_topology_has(self) -> None:
         topology = qn.Topology.dense(2, 1)
         with pytest.raises(AlphabetError, match=r"weight_spins must be -1 or \+1; got 0"):
-            qn.PackedNetwork.of(topology, [[1, 0]], [[1]])
+            PackedNetwork.of(topology, [[1, 0]], [[1]])
         with pytest.raises(ShapeError, match="weight_spins must have 2 columns, one per weight"):
-            qn.PackedNetwork.of(topology, [[1]], [[1]])
+            PackedNetwork.of(topology, [[1]], [[1]])
         with pytest.raises(ShapeError, match="bias_spins must have 2 rows"):
-            qn.PackedNetwork.of(topology, [[1, 1], [1, 1]], [[1]])
+            PackedNetwork.of(topology, [[1, 1], [1, 1]], [[1]])
         with pytest.raises(RangeError, match="thread_count must be at least 1; got 0"):
-            qn.PackedNetwork.of(topology, [[1, 1]], [[1]], thread_count=0)
+            PackedNetwork.of(topology, [[1, 1]], [[1]], thread_count=0)
 
     def test_may_be_asked_by_several_threads_at_once(self) -> None:
         packed = qn.BinaryNetwork.random(GRAPHS["deep convolution"], seed=0).packed()

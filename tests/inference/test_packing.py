@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import qubonn as qn
 from qubonn.errors import AlphabetError, RangeError, ShapeError
+from qubonn.inference import PackedInputs
 from qubonn.inference.packing import UnpackedInputs, aligned_zeros, threads_for
 
 COLUMNS = (1, 2, 63, 64, 65, 127, 128, 130, 784)
@@ -36,20 +36,20 @@ def some_numbers(rows: int, columns: int, kind: type, seed: int = 0) -> NDArray[
 @pytest.mark.parametrize("kind", [np.int8, np.int64, np.float32, np.float64])
 def test_each_number_has_its_bit(columns: int, kind: type) -> None:
     matrix = some_numbers(33, columns, kind)
-    assert qn.PackedInputs.of(matrix).words.tolist() == slow_words(matrix)
+    assert PackedInputs.of(matrix).words.tolist() == slow_words(matrix)
 
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_examples_that_are_not_there_have_no_bits(rows: int) -> None:
     matrix = some_numbers(rows, 70, np.int8)
-    assert qn.PackedInputs.of(matrix).words.tolist() == slow_words(matrix)
+    assert PackedInputs.of(matrix).words.tolist() == slow_words(matrix)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 140), st.integers(1, 140), st.integers(0, 2**32))
 def test_each_number_has_its_bit_in_any_shape(rows: int, columns: int, seed: int) -> None:
     matrix = some_numbers(rows, columns, np.int8, seed)
-    assert qn.PackedInputs.of(matrix).words.tolist() == slow_words(matrix)
+    assert PackedInputs.of(matrix).words.tolist() == slow_words(matrix)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_each_number_has_its_bit_in_any_shape(rows: int, columns: int, seed: int
 )
 def test_all_real_kinds_of_numbers_will_do(kind: type) -> None:
     matrix: NDArray[Any] = np.random.default_rng(0).integers(0, 3, (5, 70)).astype(kind)
-    assert qn.PackedInputs.of(matrix).words.tolist() == slow_words(matrix)
+    assert PackedInputs.of(matrix).words.tolist() == slow_words(matrix)
 
 
 def test_truth_values_lists_and_arrays_in_any_order_will_do() -> None:
@@ -73,14 +73,14 @@ def test_truth_values_lists_and_arrays_in_any_order_will_do() -> None:
         matrix > 0,
         read_only,
     ]
-    assert [qn.PackedInputs.of(other).words.tolist() for other in same] == [expected] * len(same)
-    assert qn.PackedInputs.of(matrix.tolist()).words.tolist() == expected
+    assert [PackedInputs.of(other).words.tolist() for other in same] == [expected] * len(same)
+    assert PackedInputs.of(matrix.tolist()).words.tolist() == expected
 
 
 def test_numbers_too_small_for_a_float64_keep_their_sign() -> None:
     tiny = np.finfo(np.longdouble).tiny
-    assert qn.PackedInputs.of(np.array([[tiny, -tiny, 0]])).words[0, 0, 0] == 1
-    assert qn.PackedInputs.of([[5e-324, -5e-324, 0.0, -0.0, 1e300]]).words[0, 0, 0] == 0b10001
+    assert PackedInputs.of(np.array([[tiny, -tiny, 0]])).words[0, 0, 0] == 1
+    assert PackedInputs.of([[5e-324, -5e-324, 0.0, -0.0, 1e300]]).words[0, 0, 0] == 0b10001
 
 
 @pytest.mark.parametrize("columns", [1, 63, 64, 65, 130])
@@ -93,26 +93,26 @@ def test_numbers_that_are_not_finite_are_named(columns: int, kind: type, bad: fl
         with pytest.raises(
             AlphabetError, match=f"inputs must be finite; got {bad} in row 35, column {column}:"
         ):
-            qn.PackedInputs.of(matrix)
+            PackedInputs.of(matrix)
 
 
 def test_a_vector_text_and_no_rows_are_refused() -> None:
     with pytest.raises(ShapeError, match="inputs must be a matrix with at least one column"):
-        qn.PackedInputs.of([1, 2, 3])
+        PackedInputs.of([1, 2, 3])
     with pytest.raises(ShapeError, match="inputs must have at least one row"):
-        qn.PackedInputs.of(np.zeros((0, 3)))
+        PackedInputs.of(np.zeros((0, 3)))
     with pytest.raises(AlphabetError, match="inputs must hold numbers; got text"):
-        qn.PackedInputs.of([["a", "b"]])
+        PackedInputs.of([["a", "b"]])
 
 
 def test_the_number_of_threads_must_be_one_or_more() -> None:
     with pytest.raises(RangeError, match="thread_count must be at least 1; got 0"):
-        qn.PackedInputs.of([[1, 2]], thread_count=0)
+        PackedInputs.of([[1, 2]], thread_count=0)
 
 
 def test_the_caller_may_still_change_the_matrix_afterwards() -> None:
     matrix = np.ones((3, 3))
-    packed = qn.PackedInputs.of(matrix)
+    packed = PackedInputs.of(matrix)
     matrix[0, 0] = -1
     assert packed.words[0, 0, 0] == 0b111
 
@@ -126,7 +126,7 @@ def test_inputs_may_be_packed_in_pieces() -> None:
     unpacked, words = UnpackedInputs(matrix), slow_words(matrix)
     for first, end in ((0, 7), (0, 1), (3, 5), (6, 7)):
         assert unpacked.words_of(first, end).tolist() == words[first:end]
-        assert qn.PackedInputs.of(matrix).words_of(first, end).tolist() == words[first:end]
+        assert PackedInputs.of(matrix).words_of(first, end).tolist() == words[first:end]
 
 
 def test_arrays_for_vectors_begin_at_a_cache_line() -> None:

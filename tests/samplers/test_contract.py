@@ -37,12 +37,6 @@ class TestRefinedAnnealing(SamplerContract):
         return qn.Refined(qn.SimulatedAnnealing(replica_count=MANY, sweep_count=LONG))
 
 
-class TestDistinctLowestAnnealing(SamplerContract):
-    def make_sampler(self) -> Sampler:
-        annealing = qn.SimulatedAnnealing(replica_count=20, sweep_count=200)
-        return qn.Lowest(qn.Distinct(annealing), 5)
-
-
 class TestTunedAnnealing(SamplerContract):
     def make_sampler(self) -> Sampler:
         annealer = qn.SimulatedAnnealing(replica_count=20, sweep_count=100)
@@ -112,13 +106,12 @@ def test_wrappers_do_what_they_say() -> None:
     flips = refined.best ^ np.eye(30, dtype=np.int8)
     assert (qubo.energy(flips) >= refined.best_energy).all()
     repeated = qn.SimulatedAnnealing(replica_count=40, sweep_count=500)
-    distinct = qn.Distinct(repeated).sample(random_qubo(5, 0), seed=1)
+    distinct = repeated.sample(random_qubo(5, 0), seed=1).distinct()
     assert len({row.tobytes() for row in distinct.bits}) == len(distinct) < 40
-    assert len(qn.Lowest(plain, 7).sample(qubo, seed=1)) == 7
+    assert len(plain.sample(qubo, seed=1).lowest(7)) == 7
     start = np.zeros((40, 30), dtype=np.int8)
     frozen = qn.SimulatedAnnealing(replica_count=40, sweep_count=1, hottest=1e-9, coldest=1e-9)
-    handed_on = qn.Lowest(frozen, 40).sample(qubo, initial_states=start)
-    assert np.array_equal(handed_on.energies, frozen.sample(qubo, initial_states=start).energies)
+    assert len(qn.Refined(frozen).sample(qubo, initial_states=start).distinct()) == 1
 
 
 def test_exhaustive_keeps_ties_in_order_and_refuses_large_problems() -> None:

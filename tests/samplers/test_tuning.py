@@ -4,6 +4,7 @@ import pytest
 
 import qubonn as qn
 from qubonn.errors import FileFormatError
+from qubonn.samplers import Tuning
 from qubonn.samplers.tuning import mean_of_best_percent
 from qubonn.testing.sampler_contract import random_qubo
 
@@ -36,7 +37,7 @@ def test_tuning_mends_a_start_that_ends_too_hot() -> None:
 def test_a_tuning_is_saved_and_used_again(tmp_path: Path) -> None:
     tuning = qn.tune(random_qubo(20, 0), ANNEALER, evaluation_count=4)
     tuning.save(tmp_path / "tuning.json")
-    again = qn.Tuning.load(tmp_path / "tuning.json")
+    again = Tuning.load(tmp_path / "tuning.json")
     assert again == tuning
     assert again.apply(ANNEALER).hottest == tuning.hottest
 
@@ -45,7 +46,7 @@ def test_a_tuning_is_saved_and_used_again(tmp_path: Path) -> None:
 def test_a_file_that_is_no_tuning_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "bad.json").write_text(text)
     with pytest.raises(FileFormatError, match=r"bad\.json must be a tuning"):
-        qn.Tuning.load(tmp_path / "bad.json")
+        Tuning.load(tmp_path / "bad.json")
 
 
 def test_tuned_annealing_keeps_the_best_state_of_all_its_anneals() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import qubonn as qn
 from network.random_networks import topologies
 from qubonn.errors import RangeError, TopologyError
+from qubonn.training import Iteration
 from reference import Reading, f
 from training.guessing import Guessing
 
@@ -50,7 +51,7 @@ class Kept:
 
 
 def slow_fields(
-    topology: qn.Topology, history: tuple[qn.Iteration, ...], eta: float, beta: float
+    topology: qn.Topology, history: tuple[Iteration, ...], eta: float, beta: float
 ) -> list[tuple[Floats, Floats]]:
     """c^w and c^b before each iteration, and after the last."""
     weights, biases = [0.0] * topology.weight_count, [0.0] * topology.neuron_count

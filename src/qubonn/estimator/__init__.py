@@ -1,21 +1,8 @@
 """The scikit-learn face: numbers and labels in, a committee of -1/+1 networks, labels out.
 
-Nothing is imported before it is used: scikit-learn takes a moment.
+The names of ``__init__.pyi`` are imported when they are first used: scikit-learn is slow to import.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-if TYPE_CHECKING:
-    from qubonn.estimator.classifier import QuboClassifier as QuboClassifier
-    from qubonn.estimator.loading import load as load
-
-__all__ = ["QuboClassifier", "load"]
-
-_HOME = {"QuboClassifier": "qubonn.estimator.classifier", "load": "qubonn.estimator.loading"}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'qubonn.estimator' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,16 +6,14 @@ from qubonn.samplers.dimod_bridge import DimodSolver
 from qubonn.samplers.exhaustive import Exhaustive
 from qubonn.samplers.momentum import MomentumAnnealing
 from qubonn.samplers.population import PopulationAnnealing
-from qubonn.samplers.refining import Distinct, Lowest, Refined
+from qubonn.samplers.refining import Refined
 from qubonn.samplers.temperatures import default_temperatures
 from qubonn.samplers.tuning import TunedAnnealing, Tuning, tune
 from qubonn.stopping import Progress
 
 __all__ = [
     "DimodSolver",
-    "Distinct",
     "Exhaustive",
-    "Lowest",
     "MomentumAnnealing",
     "PopulationAnnealing",
     "Progress",

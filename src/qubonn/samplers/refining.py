@@ -1,6 +1,6 @@
-"""Post-processing by wrapping: greedy descent, distinct states, the best few.
+"""Post-processing by wrapping: greedy descent from every state that another sampler returns.
 
-Sampler -> Sampler; every option of `sample` is handed on.
+Sampler -> Sampler; every option of `sample` is passed on.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qubonn.checks import BitMatrix, require_count
+from qubonn.checks import BitMatrix
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.base import Sampler
 
@@ -33,29 +33,3 @@ class Refined:
         """Sample, then descend; the time limit is the inner sampler's."""
         found = self.sampler.sample(qubo, seed=seed, **options)
         return Samples.of(qubo, descend(qubo, found.bits), stop=found.stop, info=found.info)
-
-
-@dataclass(frozen=True)
-class Distinct:
-    """Keep each state of another sampler once."""
-
-    sampler: Sampler
-
-    def sample(self, qubo: Qubo, *, seed: int = 0, **options: Any) -> Samples:
-        """Sample, then drop repeated states."""
-        return self.sampler.sample(qubo, seed=seed, **options).distinct()
-
-
-@dataclass(frozen=True)
-class Lowest:
-    """Keep the `count` best states of another sampler."""
-
-    sampler: Sampler
-    count: int
-
-    def __post_init__(self) -> None:
-        require_count("count", self.count)
-
-    def sample(self, qubo: Qubo, *, seed: int = 0, **options: Any) -> Samples:
-        """Sample, then keep the best."""
-        return self.sampler.sample(qubo, seed=seed, **options).lowest(self.count)
