@@ -63,7 +63,7 @@ def classifiers() -> dict[str, Fit]:
         found["straight-through, 1 network"] = fit_straight_through(1)
     return found | {
         "logistic regression, float": fit_logistic,
-        "reading tree, same memory": fit_tree,
+        "decision tree, same memory": fit_tree,
         "majority": fit_majority,
     }
 
