@@ -13,9 +13,9 @@ from export.compiled import Case, answers, needs_gcc, words_of
 from export.models import FittedClassifier, committee
 from export.running import run_onnx
 from qubonn.errors import RangeError, TopologyError
-from qubonn.estimator.labelling import class_scores
 from qubonn.export.levels import float32_levels, whole_levels
 from qubonn.export.model import exported
+from qubonn.training.committee import class_scores
 
 LABELS = ["ant", "bee", "cat", "dog"]
 

@@ -1,9 +1,10 @@
 import itertools
 
 import numpy as np
+import pytest
 
 import qubonn as qn
-from qubonn.estimator.labelling import class_scores
+from qubonn.training.committee import EVIDENCE_UNIT, class_scores, vote_evidence
 
 
 def test_classes_that_the_votes_cannot_tell_apart_have_equal_scores() -> None:
@@ -18,3 +19,12 @@ def test_classes_that_the_votes_cannot_tell_apart_have_equal_scores() -> None:
     same = (strengths[:, :, None] == strengths[:, None]).all(axis=3)
     assert same.sum() > 2 * same.shape[0] * same.shape[1]
     assert (scores[:, :, None] == scores[:, None])[same].all()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 1000])
+def test_evidence_is_the_log_odds_of_votes_and_fair(size: int) -> None:
+    evidence = vote_evidence(size)
+    share = (np.arange(size + 1) + 0.5) / (size + 1)
+    assert np.allclose(evidence * EVIDENCE_UNIT, np.log(share / (1 - share)), atol=1e-6)
+    assert (evidence == -evidence[::-1]).all()
+    assert (np.diff(evidence) > 0).all()

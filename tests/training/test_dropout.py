@@ -1,12 +1,23 @@
-"""Which nodes an iteration removes."""
+"""Which nodes an iteration removes, the update function g, and whole networks from thinned ones."""
 
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import qubonn as qn
 from qubonn.errors import RangeError, TopologyError
+from qubonn.training.dropout import (
+    filled,
+    moved,
+    moved_field,
+    thinned,
+    thinned_field,
+    vote_of,
+    voted,
+)
 
 TOPOLOGY = qn.Topology.parse("conv(2x2)+fc(3)", inputs=(3, 3), outputs=2)  # 9, 4 + 3, 2 nodes
 
@@ -69,3 +80,80 @@ def test_one_input_and_one_hidden_node_must_stay(settings: dict[str, Any], words
 def test_the_default_rate_grows_with_the_batch() -> None:
     assert qn.Dropout().rate_for(4) == 0.04
     assert qn.Dropout(learning_rate=2).rate_for(4) == 2.0
+
+
+# ---- the update function g ----
+
+CONVOLUTION = qn.Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1)
+
+
+@given(
+    st.floats(-5, 5),
+    st.sampled_from([-1, 1]),
+    st.floats(0, 2),
+    st.floats(0, 1),
+    st.integers(0, 50),
+)
+def test_g_is_the_formula_of_the_paper(
+    a: float, b: int, eta: float, beta: float, n_usc: int
+) -> None:
+    found = moved(np.array([a]), np.array([b], dtype=np.int8), vote_of(eta, beta, n_usc))
+    assert found.tolist() == [a + eta * beta**n_usc * b]
+
+
+def test_a_decay_of_zero_lets_feasible_networks_vote_only() -> None:
+    assert vote_of(0.3, 0, 0) == 0.3
+    assert vote_of(0.3, 0, 1) == 0
+
+
+def test_votes_of_whole_numbers_do_not_overflow() -> None:
+    spins = np.array([1, -1], dtype=np.int8)
+    assert moved(np.array([0, 0]), spins, vote_of(300, 1, 2)).tolist() == [300, -300]
+
+
+def test_what_took_no_part_does_not_move() -> None:
+    topology = qn.Topology.dense(3, 2, 1)
+    field = qn.Field(np.arange(8.0), np.arange(3.0) / 2)
+    thinning = topology.thin([0, 4])  # weights 1, 2 and 6 and neurons 0 and 2 stay
+    network = qn.BinaryNetwork(thinning.topology, [1, -1, 1], [-1, 1])
+    after = moved_field(field, thinning, network, 0.25)
+    assert (after.weights - field.weights).tolist() == [0, 0.25, -0.25, 0, 0, 0, 0.25, 0]
+    assert (after.biases - field.biases).tolist() == [-0.25, 0, 0.25]
+    assert field.weights.tolist() == list(range(8))
+
+
+def test_a_shared_weight_votes_once_however_many_of_its_arcs_are_left() -> None:
+    zero = qn.Field.zero(CONVOLUTION)
+    for dropped in ([], [9], [9, 10, 11]):
+        thinning = CONVOLUTION.thin(dropped)
+        plus = qn.BinaryNetwork(
+            thinning.topology,
+            [1] * thinning.topology.weight_count,
+            [1] * thinning.topology.neuron_count,
+        )
+        assert moved_field(zero, thinning, plus, 0.5).weights[:4].tolist() == [0.5] * 4
+
+
+def test_a_thinned_network_made_whole_and_thinned_again_is_itself() -> None:
+    thinning = CONVOLUTION.thin([0, 10])
+    network = qn.BinaryNetwork.random(thinning.topology, seed=0)
+    field = qn.Field(np.linspace(-1, 1, 8), np.array([-1, 1, 0, 0, 1]))
+    whole = filled(CONVOLUTION, field, thinning, network)
+    assert thinned(whole, thinning) == network
+    assert whole.weight_spins[5] == 1  # of the dropped neuron: the sign of 3 / 7
+    assert whole.bias_spins[1] == 1
+
+
+def test_the_voted_network_has_the_signs_of_the_field_and_ties_are_minus_one() -> None:
+    network = voted(qn.Topology.dense(2, 1), qn.Field(np.array([0.5, 0]), np.array([-2])))
+    assert network.weight_spins.tolist() == [1, -1]
+    assert network.bias_spins.tolist() == [-1]
+
+
+def test_a_thinned_field_has_the_strengths_of_what_is_left() -> None:
+    topology = qn.Topology.dense(3, 2, 1)
+    field = thinned_field(qn.Field(np.arange(8), np.arange(3)), topology.thin([0, 4]))
+    assert field.weights.tolist() == [1, 2, 6]
+    assert field.biases.tolist() == [0, 2]
+    with pytest.raises(qn.errors.ShapeError):
+        field.require_fit(topology)

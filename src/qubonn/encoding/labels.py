@@ -141,6 +141,49 @@ class CodeBook:
         return np.array(numbers, dtype=np.int64)
 
 
+def book_for(wanted: object, classes: NDArray[Any]) -> CodeBook:
+    """Return the code book asked for, with the classes in the given order.
+
+    `wanted` is "auto" (one-hot), "one_hot", "gray_code", or a CodeBook of these classes.
+    """
+    if isinstance(wanted, CodeBook):
+        return _reordered(wanted, classes)
+    if isinstance(wanted, str) and wanted in ("auto", "one_hot"):
+        return CodeBook.one_hot(classes)
+    if isinstance(wanted, str) and wanted == "gray_code":
+        return CodeBook.gray_code(classes)
+    raise RangeError(
+        "label_code must be 'auto', 'one_hot', 'gray_code' or a CodeBook of the classes; "
+        f"got {wanted!r:.60}"
+    )
+
+
+def require_classes(
+    labels: NDArray[Any], known: NDArray[Any] | None
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the classes, sorted, and the number of each example's class."""
+    from sklearn.utils.multiclass import check_classification_targets  # takes a moment
+
+    check_classification_targets(labels)
+    classes, class_of = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise AlphabetError(f"y must hold at least two classes; got one class, {classes[0]}")
+    if known is not None and not np.array_equal(classes, known):
+        raise AlphabetError(
+            "with warm_start, y must hold the classes of the first fit, "
+            f"{known.tolist()!r:.60}; got {classes.tolist()!r:.60}"
+        )
+    return classes, class_of
+
+
+def _reordered(book: CodeBook, classes: NDArray[Any]) -> CodeBook:
+    if len(book.classes) != len(classes):
+        raise AlphabetError(
+            f"label_code must have the {len(classes)} classes of y; it has {len(book.classes)}"
+        )
+    return CodeBook(classes, book.encode(classes))
+
+
 def _require_classes(classes: Labels) -> NDArray[Any]:
     names = _label_array("classes", classes)
     seen: set[Any] = set()

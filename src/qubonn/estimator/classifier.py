@@ -15,20 +15,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from qubonn.checks import require_count
 from qubonn.encoding.automatic import fit_binariser
+from qubonn.encoding.labels import book_for, require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError
 from qubonn.estimator.frame import Frame
 from qubonn.estimator.jobs import train_members
-from qubonn.estimator.labelling import (
-    book_for,
-    class_scores,
-    probabilities,
-    require_classes,
-)
 from qubonn.estimator.members import Member, Recipe, dropout_for, member_seeds, root_seed
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
 from qubonn.stopping import Watch
 from qubonn.training import Committee, Dropout
+from qubonn.training.committee import class_scores
 
 
 class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -319,3 +315,14 @@ def _reporting(is_wanted: bool) -> AbstractContextManager[Any]:
     from qubonn.training.progress import progress_bar
 
     return progress_bar("members of the committee")
+
+
+def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the softmax of each row.
+
+    >>> probabilities(np.array([[0.0, 0.0], [1000.0, 0.0]]))
+    array([[0.5, 0.5],
+           [1. , 0. ]])
+    """
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))

@@ -13,12 +13,12 @@ from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding import CodeBook
 from qubonn.errors import RangeError
 from qubonn.estimator.default_engine import engine_for
-from qubonn.estimator.labelling import class_scores
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
 from qubonn.topology import Topology
 from qubonn.training import Committee, Dropout, train, train_with_dropout
+from qubonn.training.committee import class_scores
 
 LARGEST_SEED = 2**31  # what every solver's seed can hold
 

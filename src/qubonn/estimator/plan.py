@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.encoding.automatic import fit_binariser
+from qubonn.encoding.labels import book_for, require_classes
 from qubonn.errors import AlphabetError, QubonnError, RangeError
 from qubonn.estimator.frame import Frame
-from qubonn.estimator.labelling import book_for, class_scores, require_classes
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
 from qubonn.training import Committee
+from qubonn.training.committee import class_scores
 
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier

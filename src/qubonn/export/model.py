@@ -15,7 +15,7 @@ from qubonn.errors import TopologyError
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
 from qubonn.training import Committee
-from qubonn.training.vote_odds import vote_evidence
+from qubonn.training.committee import vote_evidence
 
 SCORE_BITS = 30  # of sums of evidence over outputs, so that int32 holds them
 

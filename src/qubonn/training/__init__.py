@@ -5,9 +5,8 @@ from qubonn.training.batches import Batches
 from qubonn.training.committee import Committee, load
 from qubonn.training.decode import Decoding, decode_samples
 from qubonn.training.dropout import Dropout
-from qubonn.training.history import Iteration
 from qubonn.training.one_shot import train
-from qubonn.training.result import TrainingResult
+from qubonn.training.result import Iteration, TrainingResult
 from qubonn.training.summary import CommitteeSummary
 
 __all__ = [

@@ -4,19 +4,37 @@ TrainingProblem, Dropout, solver -> TrainingResult with a history.  Paper, secti
 algorithm", Algorithm 1; with batches and no dropped nodes it is mini-batch training.
 """
 
-from collections.abc import Iterable
-from math import inf
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import inf, isfinite
 from typing import Any
 
+import numpy as np
+
+from qubonn.checks import IntVector
+from qubonn.engines import CpSat
 from qubonn.errors import RangeError
-from qubonn.formulation import TrainingProblem
-from qubonn.stopping import Report, Watch, require_seed
-from qubonn.training.batches import batches_for, expected_count
-from qubonn.training.dropout import Dropout, Final
-from qubonn.training.one_shot import reporting
-from qubonn.training.result import TrainingResult
-from qubonn.training.rounds import Plan, Rounds
-from qubonn.training.stages import Stages
+from qubonn.formulation import Field, TrainingProblem
+from qubonn.network import BinaryNetwork
+from qubonn.quadratic import Stop
+from qubonn.stopping import Progress, Report, Watch, require_seed
+from qubonn.topology import Thinning
+from qubonn.training.batches import Batch, as_batch, batches_for, checked, expected_count
+from qubonn.training.dropout import (
+    Dropout,
+    Final,
+    filled,
+    moved_field,
+    thinned,
+    thinned_field,
+    vote_of,
+    voted,
+)
+from qubonn.training.one_shot import reporting, require_warm_starts, train
+from qubonn.training.result import Iteration, TrainingResult
+from qubonn.training.unfinished import judged
 
 
 def train_with_dropout(
@@ -108,3 +126,238 @@ def train_in_batches(
         time_limit=time_limit,
         progress=progress,
     )
+
+
+FINAL_SHARE = 0.25  # of the time limit, kept for the final training
+JUDGED = 16  # iterations whose networks are judged where there is no final training
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a run was asked for, checked."""
+
+    problem: TrainingProblem
+    dropout: Dropout
+    solver: Any
+    final_solver: Any
+    seed: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.dropout, Dropout):
+            raise RangeError(
+                "dropout must be a Dropout, for example Dropout(dropped_inputs=5, "
+                f"dropped_hidden=1); got {type(self.dropout).__name__}"
+            )
+        self.dropout.require_fit(self.problem.topology)
+        for solver in (self.solver, self.final_solver):
+            if isinstance(solver, CpSat):
+                raise RangeError("solver must weigh the field; CpSat does not: take an annealer")
+            if self.dropout.warm_start and solver != "auto":
+                require_warm_starts(solver)
+
+    def streams(self, number: int) -> tuple[np.random.Generator, int]:
+        """Return what draws the dropped nodes of an iteration, and its solver's seed."""
+        drawing, solving = np.random.SeedSequence(self.seed, spawn_key=(number,)).spawn(2)
+        return np.random.default_rng(drawing), int(solving.generate_state(1)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one iteration works on."""
+
+    number: int
+    batch: Batch
+    dropped: IntVector
+    thinning: Thinning
+    start: float  # seconds since the run began
+
+
+class Rounds:
+    """The state of one run: field, history, networks to start from, why it stops."""
+
+    def __init__(self, plan: Plan, watch: Watch, stages: "Stages") -> None:
+        assert plan.problem.field is not None
+        self.plan, self.watch, self.stages = plan, watch, stages
+        self.field: Field = plan.problem.field
+        self.history: list[Iteration] = []
+        self.found: tuple[BinaryNetwork, ...] = ()  # of the last iteration, made whole
+        self.recent: deque[BinaryNetwork] = deque(maxlen=JUDGED)  # the best of each, made whole
+        self.batch: Batch | None = None
+        self.stop: Stop | None = None
+
+    def train(self, source: Iterator[Any]) -> TrainingResult:
+        """Iterate, then train the whole network."""
+        try:
+            for number, given in enumerate(islice(source, self.plan.dropout.iteration_count)):
+                self.batch = as_batch(number, given)
+                self.stop = self._iterate(number, self.batch)
+                if self.stop is not None:
+                    break
+            result = self._finish(source)
+        except KeyboardInterrupt:
+            self.stop, result = Stop.INTERRUPTED, None
+        is_trained = result is not None
+        result = result or self._unfinished()
+        return replace(
+            result,
+            stop=result.stop if self.stop is None else self.stop,
+            history=tuple(self.history),
+            info={**result.info, "final_training": is_trained, "seconds": self.watch.seconds},
+        )
+
+    # ---- one iteration ----
+
+    def _iterate(self, number: int, batch: Batch) -> Stop | None:
+        """Train one thinned network; learn from it unless it was stopped."""
+        limit = self._seconds_left(share=0 if self.plan.dropout.final == "none" else FINAL_SHARE)
+        if limit is not None and limit <= 0:
+            return Stop.TIME_LIMIT
+        generator, seed = self.plan.streams(number)
+        topology = self.plan.problem.topology
+        dropped = self.plan.dropout.draw(topology, generator)
+        here = Round(number, batch, dropped, topology.thin(dropped), self.watch.seconds)
+        result = train(
+            self._thinned_problem(here),
+            self.plan.solver,
+            seed=seed,
+            time_limit=limit,
+            progress=self.stages.report(number),
+            initial_networks=[thinned(network, here.thinning) for network in self._start()],
+        )
+        self._keep(here, result)
+        if result.stop in (Stop.TIME_LIMIT, Stop.INTERRUPTED):
+            return result.stop
+        self._learn(here, result)
+        return Stop.INTERRUPTED if self.stages.is_asked_to_stop else None
+
+    def _thinned_problem(self, here: Round) -> TrainingProblem:
+        inputs, outputs = checked(self.plan.problem, here.batch, here.number)
+        return replace(
+            self.plan.problem,
+            topology=here.thinning.topology,
+            inputs=inputs[:, here.thinning.input_columns],
+            outputs=outputs,
+            field=thinned_field(self.field, here.thinning),
+        )
+
+    def _keep(self, here: Round, result: TrainingResult) -> None:
+        """Keep the networks as whole ones: to start from, and in case there is no more time."""
+        networks = result.networks if self.plan.dropout.warm_start else result.networks[:1]
+        topology = self.plan.problem.topology
+        self.found = tuple(filled(topology, self.field, here.thinning, one) for one in networks)
+        self.recent.append(self.found[0])
+
+    def _learn(self, here: Round, result: TrainingResult) -> None:
+        """Let the network vote and write down what happened."""
+        dropout, problem, network = self.plan.dropout, result.problem, result.network
+        rate = dropout.rate_for(problem.example_count)
+        vote = vote_of(rate, dropout.violation_decay, result.unsatisfied_count)
+        self.field = moved_field(self.field, here.thinning, network, vote)
+        is_acyclic = problem.topology.is_acyclic
+        iteration = Iteration(
+            number=here.number,
+            dropped=here.dropped,
+            example_count=problem.example_count,
+            rows=here.batch.rows,
+            weight_spins=network.weight_spins,
+            bias_spins=network.bias_spins,
+            violation_count=result.unsatisfied_count,
+            vote=vote,
+            energy=float(result.found_terms.total),
+            accuracy=network.accuracy(problem.inputs, problem.outputs) if is_acyclic else None,
+            weight_norm=float(np.linalg.norm(self.field.weights)),
+            bias_norm=float(np.linalg.norm(self.field.biases)),
+            solver=result.solver,
+            seconds=self.watch.seconds - here.start,
+        )
+        self.history.append(iteration)
+
+    # ---- the end ----
+
+    def _finish(self, source: Iterator[Any]) -> TrainingResult | None:
+        """Train the whole network in the field, unless there is to be no final training."""
+        if self.stop is Stop.INTERRUPTED or self.plan.dropout.final == "none":
+            return None
+        if self.plan.dropout.final == "batch":
+            self._take_next(source)
+        limit = self._seconds_left(share=0)
+        result = train(
+            self._final_problem(),
+            self.plan.final_solver,
+            seed=self.plan.seed,
+            time_limit=None if limit is None else max(limit, 1e-3),
+            progress=self.stages.report(None),
+            initial_networks=self._start(),
+        )
+        if result.stop is Stop.INTERRUPTED:
+            self.stop = result.stop
+        return result
+
+    def _take_next(self, source: Iterator[Any]) -> None:
+        """Take one more batch; where there is none, the last stays."""
+        for given in islice(source, 1):
+            self.batch = as_batch(len(self.history), given)
+
+    def _unfinished(self) -> TrainingResult:
+        """Judge the whole networks of the last iterations, and the one that the votes give."""
+        if not self.recent and self.stop is Stop.INTERRUPTED:
+            raise KeyboardInterrupt  # nothing to return yet
+        problem = self._final_problem()
+        return judged(problem, [*self.recent, voted(problem.topology, self.field)])
+
+    def _final_problem(self) -> TrainingProblem:
+        problem = replace(self.plan.problem, field=self.field)
+        if self.plan.dropout.final == "whole":
+            return problem
+        if self.batch is None:
+            raise RangeError("batches must hold at least one batch; got none")
+        if self.plan.dropout.final == "none":
+            return problem
+        inputs, outputs = checked(problem, self.batch, len(self.history))
+        return replace(problem, inputs=inputs, outputs=outputs)
+
+    def _start(self) -> tuple[BinaryNetwork, ...]:
+        return self.found if self.plan.dropout.warm_start else ()
+
+    def _seconds_left(self, share: float) -> float | None:
+        """Seconds for what comes now, if `share` of the time limit is kept for later."""
+        limit = self.watch.time_limit
+        return None if limit is None else self.watch.seconds_left - share * limit
+
+
+class Stages:
+    """Passes on reports of iterations and, if there is one, a final training, as equal parts.
+
+    Where nobody knows the number of iterations, the part is that of the time limit, or 0 until the
+    final training.
+    """
+
+    def __init__(
+        self, report: Report | None, watch: Watch, count: float | None, *, has_final: bool
+    ) -> None:
+        self._report, self._watch = report, watch
+        self._count = None if count is None or not isfinite(count) else int(count)
+        self._has_final = has_final
+        self.is_asked_to_stop = False
+
+    def report(self, number: int | None) -> Report | bool:
+        """Return what iteration `number` reports to, or, for None, the final training."""
+        if self._report is None:
+            return False
+        return lambda step: self._pass_on(number, step)
+
+    def _pass_on(self, number: int | None, step: Progress) -> bool:
+        assert self._report is not None
+        part = self._part(number, step.part)
+        answer = self._report(Progress(part, step.best_energy, self._watch.seconds))
+        self.is_asked_to_stop = self.is_asked_to_stop or answer is True
+        return self.is_asked_to_stop
+
+    def _part(self, number: int | None, part: float) -> float:
+        if self._count is not None:
+            done = self._count if number is None else number
+            return (done + part) / (self._count + self._has_final)
+        if number is None:
+            return part
+        limit = self._watch.time_limit
+        return 0.0 if limit is None else min(self._watch.seconds / limit, 1.0)

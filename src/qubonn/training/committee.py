@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import SpinMatrix, require_count, require_matrix, require_spin_matrix
-from qubonn.encoding import Reading, require_reading
+from qubonn.encoding import CodeBook, Reading, require_reading
 from qubonn.errors import FileFormatError, QubonnError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network import BinaryNetwork, load_network
@@ -24,6 +24,10 @@ from qubonn.storage import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from qubonn.training.summary import CommitteeSummary
+
+
+EVIDENCE_UNIT = 2.0**-20  # of log odds: whole numbers, so that ties stay ties
+WARMTH = 0.6  # of sums, times the root of their terms: least log loss on held-out examples
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -181,6 +185,42 @@ def committee_of(arrays: dict[str, NDArray[Any]]) -> Committee:
     ]
     reading = arrays["committee_reading"].tobytes().decode("ascii", "replace")
     return Committee(members, reading)  # type: ignore[arg-type]
+
+
+def class_scores(
+    committee: Committee, book: CodeBook, votes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return logarithms of probabilities, up to a constant for each example: examples x classes.
+
+    `votes` is what ``committee.votes`` returned. Where the largest output is
+    read, a member splits its vote by the softmax of its output pre-activations, each divided by 0.6
+    times the root of its number of terms; the committee's split is the geometric mean of its
+    members', so the largest sum wins. Where signs are read, each output is +1 with the share of its
+    +1 votes, half a vote added on both sides, and independent of the others.
+    """
+    size = len(committee)
+    codewords = book.codewords.astype(np.int64)
+    # whole numbers until the last step, so that ties stay ties
+    if committee.reading == "signs":
+        evidence = vote_evidence(size)[(votes + size) // 2]
+        return np.asarray((evidence @ codewords.T) * (EVIDENCE_UNIT / 2))
+    topology = committee.members[0].topology
+    terms = topology.fan_in[topology.outputs.start :].max() + 1
+    return np.asarray((votes @ codewords.T) / (2 * size * WARMTH * terms**0.5))
+
+
+def vote_evidence(size: int) -> NDArray[np.int64]:
+    """Return the log odds of +1 in units of 2**-20, by the number of members that say +1.
+
+    Half a vote is added on both sides, so that nothing is certain.
+
+    >>> vote_evidence(2) * EVIDENCE_UNIT  # none, one or both of two; log(5) is 1.609
+    array([-1.60943794,  0.        ,  1.60943794])
+    """
+    logarithms = np.log(np.arange(size + 1) + 0.5)
+    odds = (logarithms - logarithms[::-1]) / EVIDENCE_UNIT
+    evidence: NDArray[np.int64] = np.rint(odds).astype(np.int64)
+    return evidence
 
 
 def pick_diverse(outputs: NDArray[np.int8], count: int) -> NDArray[np.int64]:

@@ -11,14 +11,51 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitVector, require_count
+from qubonn.checks import BitVector, IntVector, SpinVector, require_count
 from qubonn.encoding import Reading
 from qubonn.errors import RangeError
 from qubonn.formulation import Certificate, Terms, TrainingProblem, Violations
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Stop
+from qubonn.topology import Topology
 from qubonn.training.committee import Committee, pick_diverse
-from qubonn.training.history import Iteration
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """One training of a thinned network on one batch, and how far it moved the field.
+
+    The spins are those of the network of lowest energy, numbered as in ``topology.thin(dropped)``;
+    with the votes of all iterations they give the field again, step by step.
+    """
+
+    number: int  # from 0
+    dropped: IntVector  # nodes that were removed, in order
+    example_count: int
+    rows: IntVector | None  # the batch's rows of the whole data, where `Batches` made it
+    weight_spins: SpinVector
+    bias_spins: SpinVector
+    violation_count: int  # n^USC: constraints that the solver left unsatisfied
+    vote: float  # eta * beta^nUSC, by which the field moved
+    energy: float  # of that network, with the field before this iteration
+    accuracy: float | None  # of the thinned network on its batch; None for cyclic networks
+    weight_norm: float  # Euclidean norm of c^w afterwards
+    bias_norm: float  # of c^b
+    solver: str
+    seconds: float
+
+    def network(self, topology: Topology) -> BinaryNetwork:
+        """Return the thinned network; `topology` is that of the whole one."""
+        return BinaryNetwork(
+            topology.thin(self.dropped).topology, self.weight_spins, self.bias_spins
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Iteration({self.number}: dropped {len(self.dropped)} nodes, {self.example_count} "
+            f"examples, {self.violation_count} violations, vote {self.vote:g}, energy "
+            f"{self.energy:g}, {self.seconds:.3g} s)"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
