@@ -1,6 +1,6 @@
 """Trained models for other people's machines: C for small devices, ONNX for runtimes."""
 
-from qubonn.export.c_source import to_c
+from qubonn.export.c import to_c
 from qubonn.export.onnx import to_onnx
 
 __all__ = ["to_c", "to_onnx"]

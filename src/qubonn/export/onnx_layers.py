@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector
 from qubonn.export.model import Exported
 from qubonn.export.onnx_graph import Graph, require_room
-from qubonn.export.steps import IntMatrix, Step, levels_of_steps
+from qubonn.topology.blocks import IntMatrix, Step, levels_of_steps
 
 NARROW = 8  # steps with one position and fewer filters are put together into one matrix
 

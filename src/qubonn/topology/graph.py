@@ -247,8 +247,8 @@ class Topology:
     # ---- a picture, and how Python sees it ----
 
     def draw(self, axes: "Axes | None" = None, **options: Any) -> "Axes":
-        """Draw with matplotlib and return the axes; see `qubonn.topology.drawing`."""
-        from qubonn.topology.drawing import draw_topology
+        """Draw with matplotlib and return the axes; see `qubonn.drawing.network`."""
+        from qubonn.drawing.network import draw_topology
 
         return draw_topology(self, axes, **options)
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
-from qubonn.topology import Topology
+from qubonn.topology.graph import Topology
 
 IntMatrix = NDArray[np.int64]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
-from qubonn.export.steps import IntMatrix, Step, levels_of_steps
 from qubonn.topology import Topology
+from qubonn.topology.blocks import IntMatrix, Step, levels_of_steps
 
 WORD = 32  # bits
 

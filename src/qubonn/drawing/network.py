@@ -12,9 +12,9 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
 from qubonn.checks import require_count, require_spins
-from qubonn.topology.curves import arrowheads_of
-from qubonn.topology.picture import CAPTION_GAP, NEGATIVE, POSITIVE, Picture, picture_of
-from qubonn.topology.placing import Dots, Points
+from qubonn.drawing.curves import arrowheads_of
+from qubonn.drawing.picture import CAPTION_GAP, NEGATIVE, POSITIVE, Picture, picture_of
+from qubonn.drawing.placing import Dots, Points
 
 if TYPE_CHECKING:
     from qubonn.topology.graph import Topology

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from qubonn.checks import IntVector
-from qubonn.topology.layers import Shape
 
 if TYPE_CHECKING:
     from qubonn.topology.graph import Topology
+    from qubonn.topology.layers import Shape
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Group:
     """Nodes that stand together, as a column or as sheets."""
 
     nodes: IntVector
-    shape: Shape
+    shape: "Shape"
     arcs: IntVector  # into these nodes, as far as they are to be shown
     singled_out: IntVector  # the two nodes of a convolution that show their arcs
     field_corners: IntVector  # four per patch that those two listen to
@@ -46,7 +46,7 @@ def groups_of(topology: "Topology") -> Iterator[Group]:
         yield _group(topology, nodes, shape, before)
 
 
-def _group(topology: "Topology", nodes: IntVector, shape: Shape, before: Shape) -> Group:
+def _group(topology: "Topology", nodes: IntVector, shape: "Shape", before: "Shape") -> Group:
     arcs = np.flatnonzero(np.isin(topology.target_of, nodes))
     shares_weights = len(np.unique(topology.weight_of[arcs])) < len(arcs)
     singled_out = nodes[:0]
@@ -61,7 +61,7 @@ def _group(topology: "Topology", nodes: IntVector, shape: Shape, before: Shape) 
     return Group(nodes, shape, arcs, singled_out, field_corners, caption)
 
 
-def _kernel(shape: Shape, before: Shape, fan_in: IntVector) -> tuple[int, int] | None:
+def _kernel(shape: "Shape", before: "Shape", fan_in: IntVector) -> tuple[int, int] | None:
     """Return rows and columns of the filter that makes `shape` out of `before`, if one does."""
     if len(shape) != 3 or len(before) != 3:
         return None
@@ -86,7 +86,7 @@ def corners_of(sheets: IntVector) -> IntVector:
 
 
 def _caption(
-    topology: "Topology", nodes: IntVector, shape: Shape, kernel: tuple[int, int] | None
+    topology: "Topology", nodes: IntVector, shape: "Shape", kernel: tuple[int, int] | None
 ) -> str:
     what = _roles(topology, nodes)
     if len(shape) != 3:

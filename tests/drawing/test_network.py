@@ -10,10 +10,10 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from qubonn.drawing.network import HIDDEN, INPUT, OUTPUT, draw_topology
+from qubonn.drawing.picture import NEGATIVE, POSITIVE
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 from qubonn.topology import Topology
-from qubonn.topology.drawing import HIDDEN, INPUT, OUTPUT, draw_topology
-from qubonn.topology.picture import NEGATIVE, POSITIVE
 
 NETWORK_2 = Topology.parse("conv(3x3)", inputs=(5, 5), outputs=2)
 CYCLIC = Topology.from_arcs(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from qubonn.checks import IntVector
-from qubonn.topology.placing import Layout, Points
+from qubonn.drawing.placing import Layout, Points
 
 MOST_DETOURS = 5000  # arcs for which a way around nodes is sought; more would be a blur anyway
 CURVE_STEPS = np.linspace(0, 1, 41)

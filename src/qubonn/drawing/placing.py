@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
-from qubonn.topology.grouping import Group
-from qubonn.topology.layers import Shape
+from qubonn.drawing.grouping import Group
 
 Points = NDArray[np.float64]  # x and y along the last axis
 
-# Lengths are in picture units; drawing.py knows how long one is on paper.
+# Lengths are in picture units; network.py knows how long one is on paper.
 HEIGHT = 8.0  # of the tallest group, at most
 SHEET_AXES = np.array([[0.0, -1.0], [0.66, 0.3]])  # one row down, one column along
 GAP = 2.5  # places that an ellipsis takes
@@ -118,7 +117,7 @@ class _Block:
         return np.array([x + self.diameter, y + self.pitch])
 
 
-def _block(shape: Shape, most: int, largest_pitch: float) -> _Block:
+def _block(shape: tuple[int, ...], most: int, largest_pitch: float) -> _Block:
     is_grid = len(shape) == 3
     channels, rows, columns = shape if is_grid else (1, int(np.prod(shape)), 1)
     row, column = _Side.of(rows, most, GAP), _Side.of(columns, most, GAP)

@@ -12,6 +12,7 @@ from qubonn import __version__
 from qubonn.checks import require_count
 from qubonn.export import c_template as template
 from qubonn.export.c_binarise import Inputs, binarising
+from qubonn.export.c_layout import WORD, Layout, layout_of, packed, word_count
 from qubonn.export.c_text import (
     Section,
     Table,
@@ -20,7 +21,6 @@ from qubonn.export.c_text import (
     string_literal,
     words_table,
 )
-from qubonn.export.layout import WORD, Layout, layout_of, packed, word_count
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 import qubonn as qn
 from export.models import convolutions, dense_layers, odd_wirings, wirings
 from qubonn.checks import IntVector
-from qubonn.export.layout import layout_of
-from qubonn.export.steps import levels_of_steps
+from qubonn.topology.blocks import levels_of_steps
 
 any_topology = st.one_of(
     wirings(), dense_layers(), convolutions(), st.sampled_from(list(odd_wirings().values()))
@@ -45,9 +44,3 @@ def test_a_step_reads_earlier_levels_only(topology: qn.Topology) -> None:
 def test_dense_layers_and_convolutions_are_one_step_each() -> None:
     topology = qn.Topology.parse("conv(3x3x4) + conv(2x2x3) + fc(7)", inputs=(2, 8, 9), outputs=3)
     assert [len(level) for level in levels_of_steps(topology)] == [1, 1, 1, 1]
-    assert len(layout_of(topology).records) == 4
-
-
-def test_a_filter_on_many_channels_reads_one_run_for_each_of_its_rows() -> None:
-    topology = qn.Topology.parse("conv(1x1x8) + conv(3x3)", inputs=(9, 9), outputs=1)
-    assert layout_of(topology).runs[-3:].tolist() == [[0, 24], [72, 24], [144, 24]]

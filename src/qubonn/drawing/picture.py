@@ -13,9 +13,9 @@ from matplotlib.colors import to_rgba
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinVector
-from qubonn.topology.curves import curves_of
-from qubonn.topology.grouping import Group, corners_of, groups_of
-from qubonn.topology.placing import SHEET_AXES, Layout, Points, place
+from qubonn.drawing.curves import curves_of
+from qubonn.drawing.grouping import Group, corners_of, groups_of
+from qubonn.drawing.placing import SHEET_AXES, Layout, Points, place
 
 if TYPE_CHECKING:
     from qubonn.topology.graph import Topology
