@@ -170,7 +170,7 @@ def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
 def test_the_bad_cell_is_found_in_a_later_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qubonn.datasets.csv_file.CELLS_AT_ONCE", 4)
+    monkeypatch.setattr("qubonn.datasets.csv.CELLS_AT_ONCE", 4)
     rows = "".join(f"{n},{n}\n" for n in range(9)) + "9,nine\n"
     with pytest.raises(FileFormatError, match="line 11, column 'b'"):
         read_csv(written(tmp_path, "a,b\n" + rows))
@@ -183,14 +183,14 @@ def test_blocks_give_the_same_numbers_as_one_piece(
     path = written(
         tmp_path, "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in numbers.tolist())
     )
-    monkeypatch.setattr("qubonn.datasets.csv_file.CELLS_AT_ONCE", 7)
+    monkeypatch.setattr("qubonn.datasets.csv.CELLS_AT_ONCE", 7)
     assert np.array_equal(read_csv(path).inputs, numbers)
 
 
 def test_a_bomb_is_refused_while_it_unpacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qubonn.datasets.opening.MOST_BYTES", 1 << 16)
+    monkeypatch.setattr("qubonn.storage.MOST_BYTES", 1 << 16)
     path = written(tmp_path, gzip.compress(b"a,b\n" + b"1,2\n" * (1 << 18)), "d.csv.gz")
     assert path.stat().st_size < 1 << 16
     tracemalloc.start()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from qubonn.datasets import read_idx
-from qubonn.datasets.idx_file import TYPES
+from qubonn.datasets.files import TYPES
 from qubonn.errors import FileFormatError
 
 CODE_OF = {np.dtype(text): code for code, text in TYPES.items()}

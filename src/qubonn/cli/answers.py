@@ -18,7 +18,7 @@ from qubonn.cli.models import Model
 from qubonn.cli.options import TableOptions
 from qubonn.cli.screen import Screen
 from qubonn.datasets import Table, read_table
-from qubonn.datasets.reading import kind_of
+from qubonn.datasets.files import kind_of
 from qubonn.errors import ShapeError
 from qubonn.storage import write_whole
 

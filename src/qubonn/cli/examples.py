@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qubonn.cli.options import TableOptions
 from qubonn.cli.screen import Screen
 from qubonn.datasets import Table, read_table
-from qubonn.datasets.reading import kind_of
+from qubonn.datasets.files import kind_of
 from qubonn.errors import AlphabetError, ShapeError
 
 MOST_CLASSES = 20  # of few examples; more of them are rather numbers to be predicted

@@ -1,9 +1,8 @@
 """Examples as arrays: the letters, made from a seed, and files that people bring."""
 
-from qubonn.datasets.csv_file import read_csv
-from qubonn.datasets.idx_file import read_idx
+from qubonn.datasets.csv import read_csv
+from qubonn.datasets.files import read_idx, read_npz, read_table
 from qubonn.datasets.letters import IMAGE_SHAPE, Letters, as_text, letters
-from qubonn.datasets.reading import read_npz, read_table
 from qubonn.datasets.table import Table
 
 __all__ = [

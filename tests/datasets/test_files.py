@@ -6,7 +6,7 @@ import pytest
 
 from datasets.test_idx import idx
 from qubonn.datasets import read_npz, read_table
-from qubonn.datasets.reading import kind_of
+from qubonn.datasets.files import kind_of
 from qubonn.errors import FileFormatError, QubonnError, ShapeError
 
 
