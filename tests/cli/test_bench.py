@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from qubonn.cli import measuring
+from qubonn.cli import bench as measuring
 
 
 def test_the_benchmark_measures_what_it_says(

@@ -10,8 +10,8 @@ import pytest
 from click.testing import Result
 
 import qubonn as qn
+from qubonn.cli.demo import Demonstration, demonstrate
 from qubonn.cli.demo_page import demo_page
-from qubonn.cli.demonstration import Demonstration, demonstrate
 from qubonn.cli.svg import bars, curves, spin_image
 from qubonn.estimator import PosedProblem
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import Result
 
 import qubonn as qn
-from qubonn.cli.pictures import MOST_CELLS, coupling_blocks, input_images
+from qubonn.drawing.figures import MOST_CELLS, coupling_blocks, input_images
 
 Call = Callable[..., Result]
 CallJson = Callable[..., dict[str, Any]]

@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from qubonn.cli.plain import printable, printable_lines
-from qubonn.cli.screen import Screen
+from qubonn.cli.screen import Screen, printable, printable_lines
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_without_a_test_share_everything_is_learned_from(
 
 
 def test_the_test_is_no_part_of_what_is_learned_from(flowers: Path) -> None:
-    from qubonn.cli.examples import some_per_class, split
+    from qubonn.cli.train import some_per_class, split
 
     table = read_csv(flowers, target="kind")
     learned, tested = split(table, 0.25, seed=3)

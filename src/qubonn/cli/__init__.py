@@ -10,7 +10,7 @@ from importlib import import_module
 import click
 
 from qubonn import __version__
-from qubonn.cli.exits import INTERRUPTED, WRONG
+from qubonn.cli.screen import INTERRUPTED, WRONG
 from qubonn.errors import QubonnError
 
 __all__ = ["main"]
@@ -67,7 +67,7 @@ class _Wrong(click.ClickException):
 
 
 def _one_line(error: Exception) -> str:
-    from qubonn.cli.plain import printable
+    from qubonn.cli.screen import printable
 
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return printable(f"{error.filename}: {error.strerror}")

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 import qubonn as qn
-from qubonn.cli.demonstration import MARGIN, Demonstration
+from qubonn.cli.demo import MARGIN, Demonstration
 from qubonn.cli.page_style import STYLE
-from qubonn.cli.pictures import input_images
-from qubonn.cli.scores import confusion
 from qubonn.cli.svg import bars, curves, spin_image
+from qubonn.cli.train import confusion
+from qubonn.drawing.figures import input_images
 
 
 def demo_page(shown: Demonstration, out: Path, picture: bytes) -> str:

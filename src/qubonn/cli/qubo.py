@@ -1,9 +1,13 @@
 """``qubonn qubo``: labelled examples -> the QUBO of a training problem, for an Ising machine."""
 
+import shlex
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import click
 
+import qubonn as qn
 from qubonn.cli.options import (
     DATA,
     Networks,
@@ -15,6 +19,9 @@ from qubonn.cli.options import (
     seed_option,
 )
 from qubonn.cli.screen import Screen
+from qubonn.datasets import Table
+from qubonn.estimator.plan import Design, PosedProblem, pose
+from qubonn.estimator.problem_file import save_problem, sidecar_of
 
 
 @click.command(
@@ -68,8 +75,100 @@ def command(
     program, then hand the samples to  qubonn decode.  The second file, OUT.problem.json, is needed
     for that; keep the two together.
     """
-    from qubonn.cli.examples import learning_table, some_per_class
-    from qubonn.cli.posing import write_problem
+    from qubonn.cli.train import learning_table, some_per_class
 
     table = some_per_class(learning_table(data, table_options, screen), networks.per_class, seed)
     write_problem(screen, table, networks, (alpha, free_outputs), out)
+
+
+def write_problem(
+    screen: Screen,
+    table: Table,
+    networks: Networks,
+    strengths: tuple[float, float | None],
+    out: Path,
+) -> None:
+    """Write the QUBO and the description; say how large they are."""
+    design = Design(
+        hidden=networks.hidden,
+        topology=networks.topology,
+        image_shape=networks.image,
+        binariser=networks.binariser,
+        label_code=networks.code,
+        margin_strength=networks.margin,
+        product_strength=strengths[0],
+        output_strength=strengths[1],
+    )
+    posed = pose(table.inputs, table.known_labels, design, names=table.names, target=table.target)
+    qubo = posed.problem.qubo()
+    sidecar = Path(sidecar_of(out))
+    save_problem(posed, sidecar)
+    qubo.save(out)
+    screen.facts(
+        [
+            ("data", f"{table.source}: {len(table):,} examples, {len(posed.frame.book.classes)} "
+                     "classes"),
+            *problem_facts(posed),
+            *qubo_facts(qubo),
+            ("QUBO", f"{out}, {out.stat().st_size:,} bytes"),
+            ("problem", f"{sidecar}, {sidecar.stat().st_size:,} bytes"),
+            ("next", f"qubonn decode {shlex.quote(str(out))} SAMPLES -o model.qubonn"),
+        ]
+    )  # fmt: skip
+    screen.document(
+        {
+            "qubo": str(out),
+            "problem": str(sidecar),
+            **qubo_document(qubo),
+            "examples": len(table),
+            "classes": posed.frame.book.classes.tolist(),
+        }
+    )
+
+
+def problem_facts(posed: PosedProblem) -> list[tuple[str, str]]:
+    """Say which network is to be trained, and on what."""
+    problem, book = posed.problem, posed.frame.book
+    shape = repr(problem.topology).removeprefix("Topology(").removesuffix(")")
+    strengths = f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"
+    outputs = "fixed"
+    if problem.output_strength is not None:
+        outputs = f"free, {problem.output_strength:g} for each wrong one"
+    return [
+        ("network", shape),
+        ("inputs", f"{posed.column_count} columns, {problem.topology.input_count} spins "
+                   f"({type(posed.frame.binariser).__name__})"),
+        ("outputs", f"{book.spin_count} spins for {len(book.classes)} classes, {outputs}"),
+        ("strengths", strengths),
+        ("constraints", f"{problem.size.constraints:,}"),
+    ]  # fmt: skip
+
+
+def qubo_facts(qubo: qn.Qubo) -> list[tuple[str, str]]:
+    """Say how large a QUBO is, what its variables are, and the range of its numbers."""
+    kinds = Counter(
+        label[0] if isinstance(label, tuple) and label and isinstance(label[0], str) else "other"
+        for label in qubo.labels
+    )
+    facts = [("variables", f"{qubo.variable_count:,}")]
+    if set(kinds) - {"other"}:
+        facts += [("of these", ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()))]
+    pairs = qubo.variable_count * (qubo.variable_count - 1) // 2
+    density = f" ({qubo.coupling_count / pairs:.1%} of all pairs)" if pairs else ""
+    facts += [("couplings", f"{qubo.coupling_count:,}{density}")]
+    if qubo.coupling_count:
+        facts += [("coupling values", f"{qubo.couplings.min():g} to {qubo.couplings.max():g}")]
+    if qubo.variable_count:
+        facts += [("linear values", f"{qubo.linear.min():g} to {qubo.linear.max():g}")]
+    exact = "whole numbers, exact" if qubo.is_exact else "floating point"
+    return [*facts, ("offset", f"{qubo.offset:g}"), ("numbers", exact)]
+
+
+def qubo_document(qubo: qn.Qubo) -> dict[str, Any]:
+    """Say the same for programs."""
+    return {
+        "variables": qubo.variable_count,
+        "couplings": qubo.coupling_count,
+        "offset": qubo.offset,
+        "is_exact": bool(qubo.is_exact),
+    }

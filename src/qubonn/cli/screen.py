@@ -13,8 +13,6 @@ from typing import Any
 
 import click
 
-from qubonn.cli.plain import printable, printable_lines
-
 Cell = str | int | float
 
 
@@ -121,3 +119,30 @@ def _escape(text: str) -> str:
     from rich.markup import escape
 
     return escape(printable(text))
+
+
+def printable(text: str) -> str:
+    r"""Return text in one line: control characters, line ends and surrogates as \x1b and the like.
+
+    >>> printable("red\x1b[31m\n")
+    'red\\x1b[31m\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return text with its line ends, everything else as `printable` has it."""
+    return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
+
+
+OK = 0
+WRONG = 2  # usage, or a file that cannot be read or written; nothing was changed
+NOT_REACHED = 3  # the result is written, but it is worse than was asked for
+INTERRUPTED = 130  # Ctrl-C; the best so far is written if there was any
+TERMINATED = 143  # SIGTERM; treated like Ctrl-C
