@@ -30,7 +30,6 @@ from .quadratic import Hamiltonian as Hamiltonian
 from .quadratic import Ising as Ising
 from .quadratic import Qubo as Qubo
 from .quadratic import Samples as Samples
-from .quadratic import Stop as Stop
 from .samplers import DimodSolver as DimodSolver
 from .samplers import Exhaustive as Exhaustive
 from .samplers import MomentumAnnealing as MomentumAnnealing
@@ -42,6 +41,7 @@ from .samplers import TunedAnnealing as TunedAnnealing
 from .samplers import tune as tune
 from .samplers.dimod_face import AnnealingSampler as AnnealingSampler
 from .samplers.dimod_face import AsDimodSampler as AsDimodSampler
+from .stopping import Stop as Stop
 from .stopping import Watch as Watch
 from .topology import Topology as Topology
 from .training import Batches as Batches

@@ -6,10 +6,19 @@ Time limit, target energy, report -> Stop or None, between slices of work.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 
 from qubonn.checks import is_finite_number, require_count, require_seconds
 from qubonn.errors import RangeError
-from qubonn.quadratic import Stop
+
+
+class Stop(Enum):
+    """Why a solver stopped."""
+
+    FINISHED = "all the work that was asked for is done"
+    TARGET = "a state at or below the target energy was found"
+    TIME_LIMIT = "the time limit was reached; the best so far is returned"
+    INTERRUPTED = "interrupted by Ctrl-C or by the caller; the best so far is returned"
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,7 @@ from qubonn.engines.forward import _Run, measured_temperatures
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
-from qubonn.stopping import Progress
+from qubonn.stopping import Progress, Stop
 from qubonn.topology import Topology
 
 ENGINE = ForwardAnnealing(replica_count=3, sweep_count=5)

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 import qubonn as qn
 from qubonn.engines import InputNoise
 from qubonn.errors import AlphabetError, FileFormatError, FitInterrupted
-from qubonn.quadratic import Stop
+from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, write_arrays
 
 Examples = tuple[NDArray[Any], NDArray[Any]]

@@ -12,7 +12,7 @@ from qubonn.experiments import performing
 from qubonn.experiments.outcome import Outcome, Temperatures, two_pixel_images
 from qubonn.experiments.performing import Tuned, perform
 from qubonn.experiments.spec import TUNING, Run, Setting
-from qubonn.quadratic import Stop
+from qubonn.stopping import Stop
 
 TEMPERATURES = Temperatures(5.0, 0.116)
 LETTERS = qn.datasets.letters(seed=0)

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from qubonn.checks import SpinMatrix
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
-from qubonn.stopping import Report
+from qubonn.stopping import Report, Stop
 
 
 @dataclass(frozen=True, eq=False, repr=False)

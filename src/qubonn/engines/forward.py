@@ -34,8 +34,7 @@ from qubonn.engines.sweep_data import GrowingBatches, InputNoise
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
-from qubonn.stopping import TARGET_SLICE, Report, Watch, require_seed
+from qubonn.stopping import TARGET_SLICE, Report, Stop, Watch, require_seed
 
 MOST_SOFTNESS = 100  # already all sums of all but the largest neurons lie in the window
 MEASURED_CHANGES = 10_000  # from which temperatures are measured, at least where 16 networks do

@@ -25,8 +25,7 @@ from qubonn.engines.lifted_tables import circuit_of, energy_unit
 from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
-from qubonn.stopping import Report, Watch, require_seed
+from qubonn.stopping import Report, Stop, Watch, require_seed
 
 QUENCH_SWEEPS = 10  # at temperature zero, at the end
 MEASURED = 16  # replicas quenched to measure temperatures

@@ -25,8 +25,8 @@ from qubonn.estimator.file_parts import (
 )
 from qubonn.estimator.members import Member
 from qubonn.network.files import require_format
-from qubonn.quadratic import Stop
 from qubonn.quadratic.strict_json import parse_json
+from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, write_arrays
 from qubonn.training import Committee
 from qubonn.training.committee import committee_arrays, committee_of

@@ -15,7 +15,7 @@ from qubonn.errors import RangeError
 from qubonn.estimator.default_engine import engine_for
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
+from qubonn.stopping import Stop
 from qubonn.topology import Topology
 from qubonn.training import Committee, Dropout, train, train_with_dropout
 from qubonn.training.committee import class_scores

@@ -18,7 +18,7 @@ from qubonn.estimator.frame import Frame
 from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
+from qubonn.stopping import Stop
 from qubonn.training import Committee
 from qubonn.training.committee import class_scores
 

@@ -18,8 +18,8 @@ from qubonn.experiments.spec import TUNING, Run, Setting, Study
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.paper import topology
-from qubonn.quadratic import Stop
 from qubonn.samplers import SimulatedAnnealing, TunedAnnealing, tune
+from qubonn.stopping import Stop
 from qubonn.training import train
 
 # Paper, section "A dropout algorithm": what is the same in all of its runs

@@ -6,7 +6,6 @@ States, QUBO -> Samples with exact energies.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_count
 from qubonn.quadratic.qubo import Qubo
-
-
-class Stop(Enum):
-    """Why a solver stopped."""
-
-    FINISHED = "all the work that was asked for is done"
-    TARGET = "a state at or below the target energy was found"
-    TIME_LIMIT = "the time limit was reached; the best so far is returned"
-    INTERRUPTED = "interrupted by Ctrl-C or by the caller; the best so far is returned"
+from qubonn.stopping import Stop
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,14 +9,12 @@ from qubonn.samplers.population import PopulationAnnealing
 from qubonn.samplers.refining import Refined
 from qubonn.samplers.temperatures import default_temperatures
 from qubonn.samplers.tuning import TunedAnnealing, Tuning, tune
-from qubonn.stopping import Progress
 
 __all__ = [
     "DimodSolver",
     "Exhaustive",
     "MomentumAnnealing",
     "PopulationAnnealing",
-    "Progress",
     "Refined",
     "Sampler",
     "SimulatedAnnealing",

@@ -14,8 +14,8 @@ import numpy as np
 
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
-from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.stopping import Report, Watch, require_seed
+from qubonn.quadratic import Qubo, Samples
+from qubonn.stopping import Report, Stop, Watch, require_seed
 
 
 @dataclass(frozen=True)

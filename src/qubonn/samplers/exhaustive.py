@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import RangeError
-from qubonn.quadratic import Qubo, Samples, Stop
-from qubonn.stopping import Report, Watch, require_seed
+from qubonn.quadratic import Qubo, Samples
+from qubonn.stopping import Report, Stop, Watch, require_seed
 
 MOST_VARIABLES = 26
 CHUNK_BITS = 16

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import require_count
-from qubonn.quadratic import Qubo, Samples, Stop
+from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.replicas import Replicas, first_states, require_room, threads
 from qubonn.samplers.schedules import geometric
 from qubonn.samplers.temperatures import chosen_temperatures, require_given_temperatures
-from qubonn.stopping import Report, Watch, require_seed
+from qubonn.stopping import Report, Stop, Watch, require_seed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import BitMatrix, require_bits, require_memory
 from qubonn.errors import ShapeError
-from qubonn.quadratic import Qubo, Stop
-from qubonn.stopping import Watch
+from qubonn.quadratic import Qubo
+from qubonn.stopping import Stop, Watch
 
 
 class Replicas:

@@ -11,8 +11,9 @@ import time
 
 import numpy as np
 
-from qubonn.quadratic import Qubo, Stop, fix
-from qubonn.samplers import Exhaustive, Progress, Sampler
+from qubonn.quadratic import Qubo, fix
+from qubonn.samplers import Exhaustive, Sampler
+from qubonn.stopping import Progress, Stop
 
 
 class SamplerContract:

@@ -18,8 +18,7 @@ from qubonn.engines import CpSat
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
-from qubonn.stopping import Progress, Report, Watch, require_seed
+from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
 from qubonn.topology import Thinning
 from qubonn.training.batches import Batch, as_batch, batches_for, checked, expected_count
 from qubonn.training.dropout import (

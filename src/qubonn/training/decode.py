@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from qubonn.errors import TopologyError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Qubo, Samples, Stop
+from qubonn.quadratic import Qubo, Samples
+from qubonn.stopping import Stop
 from qubonn.training.result import TrainingResult
 
 MOST_SAMPLES = 1000  # the best ones; the others are not looked at

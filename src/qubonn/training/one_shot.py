@@ -25,9 +25,8 @@ from qubonn.engines import (
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
 from qubonn.samplers import DimodSolver, Sampler
-from qubonn.stopping import Report, Watch
+from qubonn.stopping import Report, Stop, Watch
 from qubonn.training.result import TrainingResult
 
 FIRST_SHARE = 0.8  # of CpSat's time, to train without violations; the rest is kept to allow some

@@ -16,7 +16,7 @@ from qubonn.encoding import Reading
 from qubonn.errors import RangeError
 from qubonn.formulation import Certificate, Terms, TrainingProblem, Violations
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
+from qubonn.stopping import Stop
 from qubonn.topology import Topology
 from qubonn.training.committee import Committee, pick_diverse
 

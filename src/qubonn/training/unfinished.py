@@ -9,7 +9,7 @@ import numpy as np
 
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.quadratic import Stop
+from qubonn.stopping import Stop
 from qubonn.training.result import TrainingResult
 
 
