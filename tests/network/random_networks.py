@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import qubonn as qn
+from reference import f
 
 
 @st.composite
@@ -44,3 +45,14 @@ def slow_sum(network: qn.BinaryNetwork, spins: dict[int, int], node: int) -> int
             weight = int(network.weight_spins[topology.weight_of[arc]])
             total += weight * spins[int(topology.source_of[arc])]
     return total
+
+
+def slow_magnitudes(network: qn.BinaryNetwork, row: list[float]) -> dict[int, int]:
+    """|b_j + sum of w_ij x_i| by neuron, for one example."""
+    topology = network.topology
+    spins = {node: f(row[node]) for node in topology.inputs}
+    sums: dict[int, int] = {}
+    for level in topology.levels():
+        sums |= {node: slow_sum(network, spins, node) for node in level.tolist()}
+        spins |= {node: f(sums[node]) for node in level.tolist()}
+    return {node: abs(value) for node, value in sums.items()}

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 import qubonn as qn
-from network.random_networks import networks, random_inputs, slow_sum
-from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
+from network.random_networks import networks, random_inputs, slow_magnitudes, slow_sum
+from qubonn.network import Margins
 from qubonn.network.forward import plan_all, plan_levels, pre_activations_of, run_forward, sign
 from reference import f
 
@@ -155,94 +155,39 @@ def test_a_pre_activation_of_zero_gives_minus_one() -> None:
     assert network.predict_outputs([[-1]]).tolist() == [[-1]]
 
 
-def test_real_inputs_are_binarised_and_zero_becomes_minus_one() -> None:
-    network = qn.BinaryNetwork(qn.Topology.dense(4, 1), [1, 1, 1, 1], [1])
-    inputs = [[0.0, 1e-9, -7.5, 300.0]]
-    assert network.input_spins(inputs).tolist() == [[-1, 1, -1, 1]]
-    assert network.forward(inputs).activation_spins.tolist() == [[-1, 1, -1, 1, 1]]
-    assert network.input_spins([[True, False, True, True]]).tolist() == [[1, -1, 1, 1]]
+# ---- S1 and S2 are the paper's sums of margins, loop by loop ----
 
 
-def test_accuracy_asks_that_all_outputs_of_an_example_are_right() -> None:
-    network = qn.BinaryNetwork(qn.Topology.dense(1, 2), [1, -1], [-1, -1])
-    inputs = [[1], [1], [-1], [-1]]
-    assert network.predict_outputs(inputs).tolist() == [[-1, -1], [-1, -1], [-1, -1], [-1, -1]]
-    assert network.accuracy(inputs, [[-1, -1], [-1, 1], [1, 1], [-1, -1]]) == 0.5
-    assert network.accuracy(inputs, network.predict_outputs(inputs)) == 1.0
+@settings(max_examples=100, deadline=None)
+@given(networks(is_acyclic=True), st.integers(0, 2**32), st.integers(1, 5))
+def test_s1_and_s2_equal_the_formulas_of_the_paper(
+    network: qn.BinaryNetwork, seed: int, example_count: int
+) -> None:
+    inputs = random_inputs(network, example_count, seed)
+    examples = [slow_magnitudes(network, row) for row in inputs]
+    neurons = range(network.topology.input_count, network.topology.node_count)
+    margins = network.margins(inputs)
+    assert margins.s1 == sum(min(found[j] for found in examples) for j in neurons)
+    assert margins.s2 == sum(found[j] for found in examples for j in neurons)
+    assert margins.per_neuron.tolist() == [min(found[j] for found in examples) for j in neurons]
+    assert margins.magnitudes.tolist() == [[found[j] for j in neurons] for found in examples]
 
 
-def test_a_cyclic_network_has_no_forward_pass_and_says_what_to_use() -> None:
-    network = qn.BinaryNetwork.random(CYCLIC, seed=0)
-    for compute in (network.forward, network.predict_outputs, network.margins):
-        with pytest.raises(TopologyError, match=r"2 -> 1 closes a cycle.* use network\.settle"):
-            compute([[1]])
+@pytest.mark.parametrize("number", [2, 7, 10])
+def test_one_example_has_equal_s1_and_s2(number: int) -> None:
+    network = qn.BinaryNetwork.random(qn.paper.topology(number), seed=0)
+    inputs = qn.datasets.letters(seed=0).train_inputs[:1]
+    assert network.margins(inputs).s1 == network.margins(inputs).s2
 
 
-def test_one_example_as_a_vector_is_refused_with_a_hint() -> None:
-    network = qn.BinaryNetwork.random(GRAPHS["dense"], seed=0)
-    with pytest.raises(
-        ShapeError,
-        match=r"inputs must have 7 columns, one per input neuron; got shape \(7,\); "
-        "give one example as a matrix of one row",
-    ):
-        network.predict_outputs([1, 1, 1, 1, 1, 1, 1])
+def test_margins_say_what_they_are() -> None:
+    margins = Margins(np.array([[3, 1], [1, 5]], dtype=np.int32))
+    assert repr(margins) == "Margins(s1=2, s2=10)"
+    assert margins.per_neuron.tolist() == [1, 1]
+    assert (type(margins.s1), type(margins.s2)) == (int, int)
 
 
-def test_inputs_that_are_not_finite_are_named_by_row_and_column() -> None:
-    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
-    with pytest.raises(AlphabetError, match="inputs must be finite; got nan in row 1, column 0"):
-        network.forward([[1.0, 2.0], [float("nan"), 1.0]])
-
-
-def test_wanted_outputs_of_another_shape_or_alphabet_are_refused() -> None:
-    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
-    with pytest.raises(ShapeError, match="outputs must have 2 rows, one per example; got 1"):
-        network.accuracy([[1, 1], [1, 1]], [[1]])
-    with pytest.raises(AlphabetError, match=r"outputs must be -1 or \+1; got 0.* 2 \* bits - 1"):
-        network.accuracy([[1, 1], [1, 1]], [[0], [1]])
-
-
-class TestParameters:
-    def test_are_checked_against_the_topology(self) -> None:
-        topology = qn.Topology.dense(2, 1)
-        with pytest.raises(ShapeError, match=r"weight_spins must have 2 values, one per weight"):
-            qn.BinaryNetwork(topology, [1], [1])
-        with pytest.raises(ShapeError, match=r"bias_spins must have 1 values, one per non-input"):
-            qn.BinaryNetwork(topology, [1, 1], [1, 1])
-        with pytest.raises(
-            AlphabetError, match=r"weight_spins must be -1 or \+1; got 2 at place 1"
-        ):
-            qn.BinaryNetwork(topology, [1, 2], [1])
-
-    def test_need_a_topology(self) -> None:
-        with pytest.raises(TopologyError, match=r"topology must be a Topology, .* got list"):
-            qn.BinaryNetwork([2, 1], [1, 1], [1])  # type: ignore[arg-type]
-        with pytest.raises(TopologyError, match=r"topology must be a Topology, .* got tuple"):
-            qn.BinaryNetwork.random((2, 1), seed=0)  # type: ignore[arg-type]
-
-    def test_cannot_be_changed_nor_follow_the_array_they_came_from(self) -> None:
-        weights = np.array([1, 1], dtype=np.int8)
-        network = qn.BinaryNetwork(qn.Topology.dense(2, 1), weights, [1])
-        weights[0] = -1
-        assert network.weight_spins.tolist() == [1, 1]
-        with pytest.raises(ValueError, match="read-only"):
-            network.weight_spins[0] = -1
-
-    def test_are_the_same_for_the_same_seed(self) -> None:
-        topology = GRAPHS["dense"]
-        network = qn.BinaryNetwork.random(topology, seed=5)
-        assert network == qn.BinaryNetwork.random(topology, seed=5)
-        assert hash(network) == hash(qn.BinaryNetwork.random(topology, seed=5))
-        assert network != qn.BinaryNetwork.random(topology, seed=6)
-        assert set(network.weight_spins.tolist()) == {-1, 1}
-
-    def test_of_other_topologies_are_other_networks(self) -> None:
-        straight = qn.Topology.from_arcs([(0, 2), (1, 2)], inputs=2, outputs=1)
-        swapped = qn.Topology.from_arcs([(1, 2), (0, 2)], inputs=2, outputs=1)
-        assert qn.BinaryNetwork(straight, [1, -1], [1]) != qn.BinaryNetwork(swapped, [1, -1], [1])
-        assert qn.BinaryNetwork(straight, [1, -1], [1]) != "a network"
-
-    @pytest.mark.parametrize("seed", [-1, 1.5, True, "0"])
-    def test_are_not_drawn_from_what_is_no_seed(self, seed: int) -> None:
-        with pytest.raises(RangeError, match="seed must be"):
-            qn.BinaryNetwork.random(GRAPHS["dense"], seed=seed)
+def test_large_sums_do_not_wrap_around() -> None:
+    margins = Margins(np.full((3, 2), 2**31 - 1, dtype=np.int32))
+    assert margins.s1 == 2 * (2**31 - 1)
+    assert margins.s2 == 6 * (2**31 - 1)

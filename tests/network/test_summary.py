@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qubonn as qn
-from network.random_networks import networks, random_inputs
-from network.test_margins import slow_magnitudes
+from network.random_networks import networks, random_inputs, slow_magnitudes
 from qubonn.errors import RangeError, ShapeError, TopologyError
 
 

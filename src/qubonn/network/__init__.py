@@ -2,7 +2,7 @@
 
 from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.files import load_network
-from qubonn.network.margins import Margins
+from qubonn.network.forward import Margins
 from qubonn.network.robustness import Robustness
 from qubonn.network.settling import Settled, Settling
 from qubonn.network.summary import Summary

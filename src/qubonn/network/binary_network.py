@@ -24,8 +24,7 @@ from qubonn.checks import (
 from qubonn.encoding import Reading
 from qubonn.errors import TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network.forward import ForwardPass, LevelPlan, plan_levels, run_forward, sign
-from qubonn.network.margins import Margins
+from qubonn.network.forward import ForwardPass, LevelPlan, Margins, plan_levels, run_forward, sign
 from qubonn.network.settling import Settled, settle
 from qubonn.topology import Topology
 

@@ -38,6 +38,35 @@ class ForwardPass:
 
 
 @dataclass(frozen=True, eq=False)
+class Margins:
+    """Magnitudes of the pre-activations, one row per example and one column per neuron.
+
+    >>> Margins(np.array([[3, 1], [1, 5]]))
+    Margins(s1=2, s2=10)
+    """
+
+    magnitudes: NDArray[np.int32]
+
+    @property
+    def per_neuron(self) -> NDArray[np.int32]:
+        """Smallest magnitude of each neuron over the examples; the neuron margin of the paper."""
+        return np.asarray(self.magnitudes.min(axis=0))
+
+    @property
+    def s1(self) -> int:
+        """Sum over neurons of the smallest magnitude."""
+        return int(self.per_neuron.sum())
+
+    @property
+    def s2(self) -> int:
+        """Sum of all magnitudes."""
+        return int(self.magnitudes.sum(dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return f"Margins(s1={self.s1}, s2={self.s2})"
+
+
+@dataclass(frozen=True, eq=False)
 class LevelPlan:
     """One level: pre-activations of `nodes` are ``activations[:, sources] @ matrix + biases``.
 

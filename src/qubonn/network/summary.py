@@ -4,8 +4,10 @@ Network, inputs and outputs if there are any -> Summary.  Margins: paper, eq:sum
 eq:sumofmargins2.
 """
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,38 @@ from qubonn.checks import SpinMatrix, require_spin_matrix
 from qubonn.encoding import Reading, require_reading
 from qubonn.errors import RangeError
 from qubonn.network.binary_network import BinaryNetwork
-from qubonn.network.card import Card, Rows
-from qubonn.network.forward import largest
-from qubonn.network.margins import Margins
+from qubonn.network.forward import Margins, largest
 from qubonn.topology import Topology
 
 MOST_OUTPUTS = 12  # shown one by one
+Rows = Iterator[tuple[str, str]]
+
+
+class Card(ABC):
+    """Numbers with names, shown as aligned text or as a table of a notebook."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What the numbers are about."""
+
+    @abstractmethod
+    def rows(self) -> Rows:
+        """Give names and values, as text."""
+
+    def __repr__(self) -> str:
+        rows = list(self.rows())
+        left, right = (max(len(row[side]) for row in rows) for side in (0, 1))
+        lines = [f"{name:<{left}}  {value:>{right}}".rstrip() for name, value in rows]
+        return "\n".join([self.title, *lines])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:right'>{escape(value)}</td></tr>"
+            for name, value in self.rows()
+        )
+        return f"<table><caption>{escape(self.title)}</caption>{rows}</table>"
 
 
 @dataclass(frozen=True)

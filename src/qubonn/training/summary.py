@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.encoding import Reading
-from qubonn.network.card import Card, Rows
-from qubonn.network.summary import Scores, Size, layers_of, require_inputs, score
+from qubonn.network.summary import Card, Rows, Scores, Size, layers_of, require_inputs, score
 from qubonn.topology import Topology
 from qubonn.training.committee import Committee
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinVector
 from qubonn.errors import QubonnError
-from qubonn.network.robustness.jury import UNREACHABLE, Jury
+from qubonn.network.joint_network import UNREACHABLE, Jury
 from qubonn.ortools import Solved, cp_model_for, solve
 
 

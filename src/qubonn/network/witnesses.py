@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
 from qubonn.network.forward import chunks
-from qubonn.network.robustness.jury import Hearing, Jury, needs_of
+from qubonn.network.joint_network import Hearing, Jury, needs_of
 
 SHARPNESSES = (1.0, 2.0, 4.0)  # how much neurons that need little are preferred; each is tried
 LOOK_AHEAD = 16  # strongest inputs of which one may change the class at once

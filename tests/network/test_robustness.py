@@ -10,35 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qubonn as qn
-from network.robustness.small_juries import (
+from network.small_juries import (
     juries,
-    slow_bound,
-    slow_class,
     slow_flips,
     some_inputs,
 )
 from qubonn.encoding import Reading
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
+from qubonn.network.flip_model import FlipModel, Known, Proved
 from qubonn.network.robustness import Effort, robustness_of
-from qubonn.network.robustness.exact import FlipModel, Known, Proved
-from qubonn.network.robustness.jury import Jury, side_by_side
 
 READINGS: list[Reading] = ["signs", "largest"]
 decisions = st.sampled_from(READINGS)
-
-
-@settings(max_examples=100, deadline=None)
-@given(juries(most=3), decisions, st.integers(0, 2**32))
-def test_the_cheap_bound_is_never_too_large_and_equals_its_slow_twin(
-    members: list[qn.BinaryNetwork], reading: Reading, seed: int
-) -> None:
-    inputs = some_inputs(members[0], seed)
-    found = robustness_of(members, inputs, reading, Effort(exact=False))
-    rows = [tuple(row.tolist()) for row in inputs]
-    truth = [slow_flips(members, row, reading) for row in rows]
-    assert (found.lower_bound <= truth).all()
-    assert (found.flips >= truth).all()
-    assert found.lower_bound.tolist() == [slow_bound(members, row, reading) for row in rows]
 
 
 @settings(max_examples=80, deadline=None)
@@ -52,57 +35,6 @@ def test_the_exact_number_is_that_of_enumeration(
     rows = [tuple(row.tolist()) for row in inputs]
     assert found.is_exact.all()
     assert found.flips.tolist() == [slow_flips(members, row, reading) for row in rows]
-
-
-@settings(max_examples=80, deadline=None)
-@given(juries(most=3), decisions, st.integers(0, 2**32))
-def test_cp_sat_alone_proves_the_number_of_enumeration(
-    members: list[qn.BinaryNetwork], reading: Reading, seed: int
-) -> None:
-    """Without the bound from margins and without a witness to start from."""
-    pytest.importorskip("ortools")
-    (row,) = some_inputs(members[0], seed, rows=1)
-    never = len(row) + 1
-    model = FlipModel(Jury(members, reading))
-    assert model.complete(lambda: False)
-    proved = model.improve(
-        row.astype(np.int8), Known(1, never), seed=0, worker_count=1, seconds=None
-    )
-    truth = slow_flips(members, tuple(row.tolist()), reading)
-    assert proved.bound == truth
-    assert truth == (never if proved.witness is None else (proved.witness != row).sum())
-
-
-@settings(max_examples=80, deadline=None)
-@given(juries(most=3), decisions, st.integers(0, 2**32))
-def test_every_witness_has_the_other_class_that_is_reported(
-    members: list[qn.BinaryNetwork], reading: Reading, seed: int
-) -> None:
-    found = robustness_of(members, some_inputs(members[0], seed), reading, Effort())
-    distance = (found.adversarial_inputs != found.input_spins).sum(axis=1)
-    assert distance.tolist() == np.where(found.is_found, found.flips, 0).tolist()
-    for row in range(len(found)):
-        own = slow_class(members, tuple(found.input_spins[row].tolist()), reading)
-        other = slow_class(members, tuple(found.adversarial_inputs[row].tolist()), reading)
-        assert (own != other) == found.is_found[row]
-        assert spins_of(own, members[0], reading) == found.classes[row].tolist()
-        assert spins_of(other, members[0], reading) == found.adversarial_classes[row].tolist()
-
-
-def spins_of(decided: tuple[int, ...], network: qn.BinaryNetwork, reading: Reading) -> list[int]:
-    if reading == "signs":
-        return list(decided)
-    return [1 if o == decided[0] else -1 for o in range(network.topology.output_count)]
-
-
-@settings(max_examples=50, deadline=None)
-@given(juries(most=3), st.integers(0, 2**32))
-def test_networks_side_by_side_give_the_outputs_of_each(
-    members: list[qn.BinaryNetwork], seed: int
-) -> None:
-    inputs = some_inputs(members[0], seed)
-    apart = np.concatenate([member.predict_outputs(inputs) for member in members], axis=1)
-    assert np.array_equal(side_by_side(members).predict_outputs(inputs), apart)
 
 
 @pytest.mark.parametrize("vote", ["signs", "largest"])
@@ -143,17 +75,6 @@ def test_no_smaller_set_of_flips_changes_a_letter(number: int) -> None:
             others = np.tile(letters.train_inputs[row], (len(sets), 1))
             others[np.arange(len(sets))[:, np.newaxis], sets] *= -1
             assert (network.predict_outputs(others) == letters.train_outputs[row]).all()
-
-
-def test_levels_with_few_arcs_are_bounded_as_full_ones_are() -> None:
-    topology = qn.Topology.parse("conv(3x3)", inputs=(12, 12), outputs=2)
-    network = qn.BinaryNetwork.random(topology, seed=0)
-    inputs = np.random.default_rng(1).choice([-1, 1], (3, 144))
-    found = network.robustness(inputs, time_limit=20)
-    assert not isinstance(Jury([network], "signs").plan[0].matrix, np.ndarray)
-    rows = [tuple(row.tolist()) for row in inputs]
-    assert found.lower_bound.tolist() == [slow_bound([network], row, "signs") for row in rows]
-    assert (found.bound >= found.lower_bound).all()
 
 
 def test_ties_of_a_neuron_count_as_minus_one() -> None:
