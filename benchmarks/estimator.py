@@ -1,4 +1,4 @@
-"""QuboClassifier's defaults beside other classifiers, on four data sets of scikit-learn.
+"""QuboClassifier's defaults beside other classifiers, on four datasets of scikit-learn.
 
     python benchmarks/estimator.py [--splits 5] [--data iris wine breast_cancer digits]
 
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="+", default=SETS, choices=SETS)
     arguments = parser.parse_args()
     qn.QuboClassifier(committee_size=1).fit([[0.0], [1.0]] * 9, [0, 1] * 9)  # compile
-    head("data", "classifier", "accuracy", "seconds to fit", "bytes")
+    head("dataset", "classifier", "accuracy", "seconds to fit", "bytes")
     for name in arguments.data:
         X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
         splits = list(StratifiedKFold(arguments.splits, shuffle=True, random_state=0).split(X, y))
