@@ -9,11 +9,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+import psutil
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
-HARMLESS_BYTES = 64 << 20  # so little that nobody need ask the system for it
+HARMLESS_BYTES = 64 << 20  # so little that the system need not be asked
 LARGEST_WHOLE = 2**31  # of strengths; with larger ones sums of int64 might wrap around
 
 BitVector = NDArray[np.int8]  # of 0 and 1
@@ -152,8 +153,7 @@ def require_memory(
     what: str, byte_count: int, *, hint: str = "use fewer examples or a smaller network"
 ) -> None:
     """Refuse work that needs more memory than the machine has free; `hint` says what to do."""
-    free = _free_memory() if byte_count > HARMLESS_BYTES else None
-    if free is not None and byte_count > free:
+    if byte_count > HARMLESS_BYTES and byte_count > (free := _free_memory()):
         needed = f"{byte_count / 2**30:,.1f} GiB"
         raise RangeError(f"{what} needs about {needed} and {free / 2**30:.1f} GiB are free: {hint}")
 
@@ -241,13 +241,6 @@ def _first(array: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
     return f"{array[place]} {where}"
 
 
-def _free_memory() -> int | None:
-    """Bytes that can be had without swapping, or None where the system does not say."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as stream:
-            for line in stream:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None
+def _free_memory() -> int:
+    """Bytes that can be allocated without swapping."""
+    return int(psutil.virtual_memory().available)

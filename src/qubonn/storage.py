@@ -1,22 +1,26 @@
-"""Files that are whole or absent, and archives that cannot run code or fill the memory.
+"""Files that are whole or absent, and archives that cannot run code or exhaust memory.
 
-Bytes, or named arrays <-> one file.  Written to a temporary neighbour, flushed to disk, then
-renamed over the target.  The archives are .npz files that numpy reads too; ours hold plain
-numbers and text only, and the same arrays always give the same bytes.
+Bytes, or named arrays <-> one file.  A file is written to a temporary neighbour, flushed to disk,
+then renamed over the target.  Archives are .npz files that numpy reads too; they hold plain numbers
+and text only, and the same arrays always give the same bytes.
+
+Threat model: a file may come from anyone.  Reading it must not run code (no pickle, no object
+types), and must not allocate more than the file justifies: a limit on the file, a limit on what the
+zip directory declares, no member unpacked beyond its declared size, and no array created before its
+header's shape and type agree with the bytes that are there.  Anything else is one FileFormatError.
+Not covered: files that change while they are read, and bugs in zlib or in numpy's header parser.
 """
 
-import contextlib
 import gzip
 import io
 import os
-import re
 import secrets
 import stat
 import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,17 +30,16 @@ from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError
 
+Source = str | os.PathLike[str]
+
 MOST_BYTES = 4 << 30  # of one file, and of what it unpacks to
 MOST_CODE_POINT = 0x10FFFF  # of Unicode
 
+GZIP = b"\x1f\x8b"  # the first bytes of a gzipped file
 PLAIN_KINDS = "biufSU"  # of numpy types: no objects, no records
-NPY_HEADER = re.compile(  # exactly what numpy writes; never evaluated
-    rb"\{'descr': '([<>|][biufSU][0-9]{1,9})', 'fortran_order': (True|False), "
-    rb"'shape': \(([0-9, ]*)\), \} *\n"
-)
 
 
-def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
+def write_whole(path: Source, data: bytes) -> None:
     """Replace the file at `path` by `data`: readers see the old file or the new one, never half.
 
     A link stays a link, and permissions stay as they were; a device or pipe is written straight.
@@ -49,7 +52,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     try:
         stream = open(temporary, "xb")  # noqa: SIM115 - closed below, whatever happens
     except OSError as error:
-        error.filename = os.fspath(path)  # people know the file they named, not its neighbour
+        error.filename = os.fspath(path)  # the caller named this file, not its neighbour
         raise
     try:
         with stream:
@@ -65,21 +68,40 @@ def write_whole(path: str | os.PathLike[str], data: bytes) -> None:
     _sync_directory(target.parent)
 
 
-def read_limited(path: str | os.PathLike[str]) -> bytes:
+def read_limited(path: Source) -> bytes:
     """Return the bytes of a file, unless it is larger than any file of ours."""
-    pieces, total = [], 0
     with open(path, "rb") as stream:
-        # Python allocates what it is asked to read: ask for no more than there seems to be
-        expected = min(os.fstat(stream.fileno()).st_size, MOST_BYTES)
-        while piece := stream.read(max(expected - total, 1 << 16)):
-            pieces.append(piece)
-            total += len(piece)
-            if total > MOST_BYTES:
-                raise FileFormatError(f"{path} is larger than {MOST_BYTES:,} bytes: not read")
-    return b"".join(pieces)
+        return io.BufferedReader(_Limited(stream, os.fspath(path))).read()
 
 
-def write_arrays(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) -> None:
+@contextmanager
+def open_bytes(path: Source) -> Iterator[BinaryIO]:
+    """Open a file for reading, unpacked if it is gzipped; "-" is standard input.
+
+    Reading beyond MOST_BYTES, packed or unpacked, is refused.
+    """
+    name = shown_source(path)
+    with _raw(path) as raw:
+        peekable = io.BufferedReader(_Limited(raw, name))
+        is_packed = peekable.peek(2)[:2] == GZIP
+        try:
+            if is_packed:
+                with gzip.GzipFile(fileobj=peekable) as unpacked:
+                    yield io.BufferedReader(_Limited(unpacked, name))
+            else:
+                yield peekable
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileFormatError(
+                f"{name} is not whole gzip data ({error}): it may be truncated or corrupted"
+            ) from error
+
+
+def shown_source(path: Source) -> str:
+    """Return a path as messages name it."""
+    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+
+
+def write_arrays(path: Source, arrays: dict[str, NDArray[Any]]) -> None:
     """Write named arrays as a compressed .npz archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -92,10 +114,10 @@ def write_arrays(path: str | os.PathLike[str], arrays: dict[str, NDArray[Any]]) 
     write_whole(path, buffer.getvalue())
 
 
-def read_names(path: str | os.PathLike[str]) -> list[str]:
-    """Return the names of the arrays of an .npz archive, without reading them; none if it is none.
+def read_names(path: Source) -> list[str]:
+    """Return the names of the arrays of an .npz archive without reading them.
 
-    What is wrong with a file is for `read_arrays` to say.
+    Empty for a file of another kind: `read_arrays` says what is wrong with it.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -106,10 +128,10 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
         return []
 
 
-def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Source) -> dict[str, NDArray[Any]]:
     """Return the named arrays of an .npz archive; objects (pickle) and oversized ones are refused.
 
-    Memory stays in proportion to what the members really hold, whatever their headers claim.
+    Memory stays in proportion to what the members hold, whatever their headers claim.
     """
     data = read_limited(path)
     try:
@@ -130,12 +152,12 @@ def read_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         ) from error
 
 
-def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+def read_array(path: Source) -> NDArray[Any]:
     """Return the array of an .npy file; objects (pickle) are refused."""
     return _array(os.fspath(path), read_limited(path))
 
 
-def _require_plain_members(path: str | os.PathLike[str], members: list[zipfile.ZipInfo]) -> None:
+def _require_plain_members(path: Source, members: list[zipfile.ZipInfo]) -> None:
     unpacked = sum(member.file_size for member in members)
     if unpacked > MOST_BYTES:
         raise FileFormatError(
@@ -160,30 +182,35 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
 
 def _array(name: str, data: bytes) -> NDArray[Any]:
     """Read one .npy member as numpy writes it: version 1.0, plain type, all bytes there."""
-    start = 10 + int.from_bytes(data[8:10], "little")
-    header = NPY_HEADER.fullmatch(data[10:start])
-    if data[:8] != b"\x93NUMPY\x01\x00" or header is None:
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    except Exception:  # numpy parses the header as a Python literal, which fails in many ways
+        version, shape, dtype = (0, 0), (), np.dtype(object)
+    if version != (1, 0) or dtype.kind not in PLAIN_KINDS or not dtype.itemsize:
         raise FileFormatError(
             f"{name} must be a .npy array of plain numbers or text (no objects, no pickle)"
         )
-    dtype = np.dtype(header[1].decode())
-    shape = tuple(int(number) for number in re.findall(rb"[0-9]+", header[3]))
-    if prod(shape) * dtype.itemsize != len(data) - start:
-        raise FileFormatError(
-            f"{name} must hold {dtype} of shape {shape}, as its header says; "
-            f"got {len(data) - start:,} bytes of data"
-        )
-    flat = np.frombuffer(data, dtype, offset=start)
-    _require_values(name, flat)
-    array = flat.reshape(shape, order="F" if header[2] == b"True" else "C")
-    return array.astype(dtype.newbyteorder("="))
+    promise = f"{name} must hold {dtype} of shape {shape}, as its header says"
+    byte_count = len(data) - stream.tell()
+    if prod(shape) * dtype.itemsize != byte_count:
+        raise FileFormatError(f"{promise}; got {byte_count:,} bytes of data")
+    stream.seek(0)
+    try:
+        array: NDArray[Any] = np.load(stream, allow_pickle=False)
+    except (ValueError, OverflowError) as error:  # such as a hundred axes
+        raise FileFormatError(f"{promise}; numpy refuses it: {error}") from error
+    _require_values(name, array)
+    return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def _require_values(name: str, flat: NDArray[Any]) -> None:
-    """Refuse bit patterns that numpy takes but that are no bool, or no character."""
-    if flat.dtype.kind == "b" and (flat.view(np.uint8) > 1).any():
+def _require_values(name: str, array: NDArray[Any]) -> None:
+    """Refuse bit patterns that numpy accepts but that are no bool, or no character."""
+    if array.dtype.kind == "b" and (array.view(np.uint8) > 1).any():
         raise FileFormatError(f"{name} must hold booleans stored as 0 or 1")
-    if flat.dtype.kind == "U":
+    if array.dtype.kind == "U":
+        flat = array.ravel("K")
         code_points = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
         if (code_points > MOST_CODE_POINT).any():
             raise FileFormatError(f"{name} must hold Unicode text")
@@ -193,43 +220,12 @@ def _sync_directory(directory: Path) -> None:
     """Make the renaming last through a power cut, where the system lets us."""
     if os.name != "posix":
         return
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         handle = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-Source = str | os.PathLike[str]
-GZIP = b"\x1f\x8b"
-
-
-@contextmanager
-def open_bytes(path: Source) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked if it is gzipped; "-" is standard input.
-
-    Reading beyond `qubonn.storage.MOST_BYTES`, packed or unpacked, is refused.
-    """
-    name = shown_source(path)
-    with _raw(path) as raw:
-        peekable = io.BufferedReader(_Limited(raw, name))
-        is_packed = peekable.peek(2)[:2] == GZIP
-        try:
-            if is_packed:
-                with gzip.GzipFile(fileobj=peekable) as unpacked:
-                    yield io.BufferedReader(_Limited(unpacked, name))
-            else:
-                yield peekable
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise FileFormatError(
-                f"{name} is not whole gzip data ({error}): it may be truncated or corrupted"
-            ) from error
-
-
-def shown_source(path: Source) -> str:
-    """Return a path as people know it."""
-    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
 @contextmanager
@@ -242,7 +238,7 @@ def _raw(path: Source) -> Iterator[io.BufferedReader]:
 
 
 class _Limited(io.RawIOBase):
-    """Hands bytes on until there are too many of them."""
+    """Passes bytes on, up to MOST_BYTES."""
 
     def __init__(self, stream: io.BufferedReader | gzip.GzipFile, name: str) -> None:
         self._stream, self._name, self._total = stream, name, 0
