@@ -24,7 +24,7 @@ def test_a_feasible_sample_stays_as_it_is() -> None:
     assert decoding.result.networks == (network,)
     assert decoding.result.is_feasible
     assert decoding.feasible_as_sampled == decoding.feasible_after_repair == 1
-    assert decoding.best_repair.sampled == 0
+    assert decoding.repairs[0].sampled == 0
 
 
 def test_broken_counts_and_products_are_repaired_by_the_forward_pass() -> None:
@@ -64,11 +64,11 @@ def test_of_both_repairs_the_better_one_is_kept(strengths: dict[str, float]) -> 
         assert repair.remaining == min(repair.forward, repair.descended)
     counts = [c.violations.count + c.terms.output for c in decoding.result.certificates]
     assert counts == sorted(counts)
-    assert counts[0] == decoding.best_repair.remaining
+    assert counts[0] == min(repair.remaining for repair in decoding.repairs)
     assert set(counts) <= {repair.remaining for repair in decoding.repairs}
 
 
-def test_every_network_of_a_tiny_problem_is_judged_by_its_own_forward_pass() -> None:
+def test_every_network_of_a_tiny_problem_is_evaluated_by_its_own_forward_pass() -> None:
     tiny = qn.TrainingProblem(qn.Topology.dense(2, 1), [[1, 1], [1, -1]], [[1], [-1]])
     qubo = tiny.qubo()
     states = np.array(list(itertools.product((0, 1), repeat=qubo.variable_count)), dtype=np.int8)

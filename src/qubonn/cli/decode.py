@@ -13,6 +13,7 @@ from qubonn.errors import FileFormatError
 from qubonn.estimator.plan import PosedProblem
 from qubonn.estimator.problem_file import SIDECAR, load_problem, sidecar_of
 from qubonn.training import Decoding, decode_samples
+from qubonn.training.committee import is_right
 
 
 @click.command(
@@ -77,7 +78,8 @@ def decode_files(
     networks = result.feasible_networks[:committee] or result.networks[:1]
     classifier = posed.classifier(networks)
     save_model(classifier, posed.names, out)
-    right = _right(posed, classifier)
+    data = posed.problem.input_spins, posed.problem.output_spins
+    right = int(is_right(classifier.committee_, posed.frame.book, *data).sum())
     _report(screen, posed, found, decoding, classifier, right, out)
     if is_feasible_required and not result.is_feasible:
         screen.note("No network satisfies every constraint, as was asked for")
@@ -101,12 +103,6 @@ def load_posed(path: Path) -> tuple[PosedProblem, qn.Qubo]:
             "write both anew with qubonn qubo"
         )
     return posed, qubo
-
-
-def _right(posed: PosedProblem, classifier: "qn.QuboClassifier") -> int:
-    """Return how many training examples the committee gets right."""
-    answers = posed.frame.book.codewords[posed.class_numbers(classifier.committee_)]
-    return int((answers == posed.problem.output_spins).all(axis=1).sum())
 
 
 def _report(

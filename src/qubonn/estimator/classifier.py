@@ -5,7 +5,6 @@ X, y -> binariser, code book, committee -> classes and their probabilities.
 
 import os
 import warnings
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from qubonn.estimator.shaping import flattened, has_planes, input_shape, topolog
 from qubonn.stopping import Watch
 from qubonn.training import Committee, Dropout
 from qubonn.training.committee import class_scores
+from qubonn.training.one_shot import reporting
 
 
 class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -163,7 +163,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         problem = frame.problem(*shown, self.margin_strength)
         seeds = member_seeds(root_seed(self.random_state), size)
         missing = {number: seed for number, seed in seeds.items() if number not in kept}
-        with _reporting(self.verbose) as report:
+        with reporting(bool(self.verbose), "members of the committee") as report:
             trained, is_interrupted = train_members(
                 problem,
                 Recipe(
@@ -306,15 +306,6 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             FitInterrupted,
             stacklevel=4,
         )
-
-
-def _reporting(is_wanted: bool) -> AbstractContextManager[Any]:
-    """A context that gives a report function, or None."""
-    if not is_wanted:
-        return nullcontext()
-    from qubonn.training.progress import progress_bar
-
-    return progress_bar("members of the committee")
 
 
 def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:

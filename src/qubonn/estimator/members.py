@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qubonn.checks import SpinMatrix, require_count
+from qubonn.checks import require_count
 from qubonn.encoding import CodeBook
 from qubonn.errors import RangeError
 from qubonn.estimator.default_engine import engine_for
@@ -18,7 +18,7 @@ from qubonn.network import BinaryNetwork
 from qubonn.stopping import Stop
 from qubonn.topology import Topology
 from qubonn.training import Committee, Dropout, train, train_with_dropout
-from qubonn.training.committee import class_scores
+from qubonn.training.committee import is_right
 
 LARGEST_SEED = 2**31  # what every solver's seed can hold
 
@@ -98,23 +98,18 @@ class Recipe:
         count = problem.example_count // self.copy_count
         inputs, wanted = problem.input_spins[:count], problem.output_spins[:count]
         outputs = result.network.predict_outputs(inputs)
+        alone = Committee([result.network], self.book.reading)
         return Member(
             number,
             result.network,
             float(result.energies[0]),
             int((outputs != wanted).sum()),
-            self._accuracy(result.network, inputs, wanted),
+            float(is_right(alone, self.book, inputs, wanted).mean()),
             type(self.solver).__name__,
             result.stop,
             result.info.get("sweeps"),
             time.perf_counter() - start,
         )
-
-    def _accuracy(self, network: BinaryNetwork, inputs: SpinMatrix, wanted: SpinMatrix) -> float:
-        alone = Committee([network], self.book.reading)
-        scores = class_scores(alone, self.book, alone.votes(inputs))
-        answers = self.book.codewords[scores.argmax(axis=1)]
-        return float((answers == wanted).all(axis=1).mean())
 
 
 def dropout_for(wanted: object, topology: Topology) -> Dropout | None:

@@ -20,7 +20,7 @@ from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Stop
 from qubonn.training import Committee
-from qubonn.training.committee import class_scores
+from qubonn.training.committee import is_right
 
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
@@ -84,24 +84,20 @@ class PosedProblem:
         members = {n: self._member(n, network) for n, network in enumerate(networks)}
         return classifier._keep(self.frame, members, False)
 
-    def class_numbers(self, committee: Committee) -> NDArray[np.int64]:
-        """Return which class a committee sees in each of the problem's examples."""
-        votes = committee.votes(self.problem.input_spins)
-        return np.asarray(class_scores(committee, self.frame.book, votes).argmax(axis=1))
-
     def _member(self, number: int, network: BinaryNetwork) -> Any:
         from qubonn.estimator.members import Member
 
         wanted = self.problem.output_spins
         alone = Committee([network], self.frame.book.reading)
-        answers = self.frame.book.codewords[self.class_numbers(alone)]
         outputs = network.predict_outputs(self.problem.input_spins)
         return Member(
             number=number,
             network=network,
             energy=float(self.problem.certify(network).terms.total),
             violation_count=int((outputs != wanted).sum()),
-            accuracy=float((answers == wanted).all(axis=1).mean()),
+            accuracy=float(
+                is_right(alone, self.frame.book, self.problem.input_spins, wanted).mean()
+            ),
             solver="elsewhere",
             stop=Stop.FINISHED,
             sweep_count=None,

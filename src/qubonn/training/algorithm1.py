@@ -33,7 +33,6 @@ from qubonn.training.dropout import (
 )
 from qubonn.training.one_shot import reporting, require_warm_starts, train
 from qubonn.training.result import Iteration, TrainingResult
-from qubonn.training.unfinished import judged
 
 
 def train_with_dropout(
@@ -302,7 +301,9 @@ class Rounds:
         if not self.recent and self.stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt  # nothing to return yet
         problem = self._final_problem()
-        return judged(problem, [*self.recent, voted(problem.topology, self.field)])
+        networks = [*self.recent, voted(problem.topology, self.field)]
+        what = "no final training, networks of the last iterations"
+        return TrainingResult.of_networks(problem, networks, what)
 
     def _final_problem(self) -> TrainingProblem:
         problem = replace(self.plan.problem, field=self.field)

@@ -209,6 +209,14 @@ def class_scores(
     return np.asarray((votes @ codewords.T) / (2 * size * WARMTH * terms**0.5))
 
 
+def is_right(
+    committee: Committee, book: CodeBook, inputs: ArrayLike, outputs: SpinMatrix
+) -> NDArray[np.bool_]:
+    """Return for which examples the likeliest class is the one whose codeword is in `outputs`."""
+    scores = class_scores(committee, book, committee.votes(inputs))
+    return np.asarray((book.codewords[scores.argmax(axis=1)] == outputs).all(axis=1))
+
+
 def vote_evidence(size: int) -> NDArray[np.int64]:
     """Return the log odds of +1 in units of 2**-20, by the number of members that say +1.
 

@@ -4,7 +4,8 @@ TrainingProblem, solver -> TrainingResult.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from inspect import signature
 from typing import Any
@@ -70,8 +71,8 @@ def train(
         options |= {"target_energy": target_energy, "report": report}
         options |= _start(problem, chosen, initial_networks)
         if isinstance(chosen, Engine):
-            result = _result(chosen.solve(problem, **options), name)
-            return _with_true_energies(result) if _is_linear(chosen) else result
+            result = TrainingResult.of(chosen.solve(problem, **options), name)
+            return result.by_true_energy() if _is_linear(chosen) else result
         if hasattr(chosen, "sample_ising"):  # only dimod's samplers have it
             chosen = DimodSolver(chosen)
         if isinstance(chosen, Sampler):
@@ -123,38 +124,8 @@ def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
     return engine, f"{replicas} replicas, linear violations: {sites:,} neurons times examples"
 
 
-def _result(found: Solutions, solver: str) -> TrainingResult:
-    """Keep each network once, lowest energy first."""
-    parameters = np.concatenate([found.weight_spins, found.bias_spins], axis=1)
-    seen: dict[bytes, int] = {}  # numpy.unique makes a record type of all columns, which takes long
-    for number, row in enumerate(np.packbits(parameters > 0, axis=1)):
-        seen.setdefault(row.tobytes(), number)
-    rows = list(seen.values())
-    return TrainingResult(
-        found.problem,
-        tuple(found.network(row) for row in rows),
-        tuple(found.activation_spins[row] for row in rows),
-        found.energies[rows],
-        solver,
-        found.stop,
-        found.info,
-    )
-
-
 def _is_linear(engine: Engine) -> bool:
     return isinstance(engine, LiftedAnnealing) and engine.violation == "linear"
-
-
-def _with_true_energies(result: TrainingResult) -> TrainingResult:
-    """Order the networks by H, where the engine had another energy in mind."""
-    energies = np.array([float(judged.terms.total) for judged in result.certificates])
-    order = np.argsort(energies, kind="stable")
-    return replace(
-        result,
-        networks=tuple(result.networks[number] for number in order),
-        activations=tuple(result.activations[number] for number in order),
-        energies=energies[order],
-    )
 
 
 def _by_sampling(
@@ -170,7 +141,7 @@ def _by_sampling(
         samples.stop,
         samples.info,
     )
-    return replace(_result(found, name), best_bits=samples.best)
+    return replace(TrainingResult.of(found, name), best_bits=samples.best)
 
 
 def _activations(problem: TrainingProblem, states: BitMatrix) -> NDArray[np.int8]:
@@ -229,14 +200,25 @@ def _is_early(seconds: float, limit: float | None) -> bool:
     return limit is None or (seconds < limit / 2 and seconds < limit - 1)
 
 
-def reporting(progress: bool | Report, title: str) -> Any:
+def reporting(progress: bool | Report, title: str) -> AbstractContextManager[Report | None]:
     """A context that gives a report function, or None."""
-    from contextlib import nullcontext
-
-    if progress is False:
-        return nullcontext(None)
     if callable(progress):
         return nullcontext(progress)
-    from qubonn.training.progress import progress_bar
+    return _progress_bar(title) if progress else nullcontext()
 
-    return progress_bar(title)
+
+@contextmanager
+def _progress_bar(title: str) -> Iterator[Report]:
+    """Show part done, lowest energy and time left while the block runs."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %  energy {task.fields[energy]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, transient=True, console=Console(stderr=True)) as bar:
+        task = bar.add_task(title, total=1.0, energy="")
+        yield lambda step: bar.update(task, completed=step.part, energy=f"{step.best_energy:g}")

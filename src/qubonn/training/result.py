@@ -1,10 +1,10 @@
-"""TrainingResult: every network that a run found, best first, each certified when asked for.
+"""TrainingResult: the distinct networks of a run, best first, each certified on demand.
 
-Problem, networks -> certificates, committees.
+Problem, replicas or networks -> distinct networks, their order by true energy, committees.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import BitVector, IntVector, SpinVector, require_count
 from qubonn.encoding import Reading
+from qubonn.engines import Solutions
 from qubonn.errors import RangeError
 from qubonn.formulation import Certificate, Terms, TrainingProblem, Violations
 from qubonn.network import BinaryNetwork
@@ -77,6 +78,52 @@ class TrainingResult:
     info: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Iteration, ...] = ()
     best_bits: BitVector | None = None  # the best state as sampled, where a QUBO was
+
+    @classmethod
+    def of(cls, found: Solutions, solver: str) -> "TrainingResult":
+        """Keep each network of a run once, in the order of the run."""
+        parameters = np.concatenate([found.weight_spins, found.bias_spins], axis=1)
+        row_of: dict[bytes, int] = {}  # numpy.unique takes long: it makes a record of all columns
+        for row, packed in enumerate(np.packbits(parameters > 0, axis=1)):
+            row_of.setdefault(packed.tobytes(), row)
+        rows = list(row_of.values())
+        return cls(
+            found.problem,
+            tuple(found.network(row) for row in rows),
+            tuple(found.activation_spins[row] for row in rows),
+            found.energies[rows],
+            solver,
+            found.stop,
+            found.info,
+        )
+
+    @classmethod
+    def of_networks(
+        cls,
+        problem: TrainingProblem,
+        networks: Iterable[BinaryNetwork],
+        solver: str,
+        *,
+        fewest_violations_first: bool = False,
+    ) -> "TrainingResult":
+        """Keep each network once, with the activations that it implies, ordered by true energy."""
+        distinct = tuple(dict.fromkeys(networks))
+        activations = tuple(problem.assignment(network).activation_spins for network in distinct)
+        unknown = np.full(len(distinct), np.nan)
+        result = cls(problem, distinct, activations, unknown, solver, Stop.FINISHED)
+        return result.by_true_energy(fewest_violations_first=fewest_violations_first)
+
+    def by_true_energy(self, *, fewest_violations_first: bool = False) -> "TrainingResult":
+        """Order the networks by the energy H of their certificates, equal ones as they are."""
+        energies = np.array([float(one.terms.total) for one in self.certificates])
+        counts = [unsatisfied_count(one) * fewest_violations_first for one in self.certificates]
+        order = sorted(range(len(energies)), key=lambda n: (counts[n], energies[n]))
+        return replace(
+            self,
+            networks=tuple(self.networks[number] for number in order),
+            activations=tuple(self.activations[number] for number in order),
+            energies=energies[order],
+        )
 
     @property
     def network(self) -> BinaryNetwork:
@@ -190,3 +237,8 @@ class TrainingResult:
             f"TrainingResult({len(self.networks)} networks, best: {best}, energy "
             f"{self.energies[0]:g}; {self.solver}{after}; {self.stop.name})"
         )
+
+
+def unsatisfied_count(certificate: Certificate) -> int:
+    """Return how many constraints a network violates; wrong outputs count where they are free."""
+    return certificate.violations.count + certificate.terms.output
