@@ -44,7 +44,7 @@ def not_soft(engine: Engine) -> Engine:
 
 
 CHANGES: dict[str, tuple[float, Callable[[Engine], Engine]]] = {  # margin strength, engine
-    "as it is": (0, lambda engine: engine),
+    "default": (0, lambda engine: engine),
     "neurons not soft": (0, not_soft),
     "neurons not soft, margins 0.03": (0.03, not_soft),
     "half as soft": (0, lambda engine: less_soft(engine, 0.5)),
@@ -54,15 +54,15 @@ CHANGES: dict[str, tuple[float, Callable[[Engine], Engine]]] = {  # margin stren
     "margins 0.03 as well": (0.03, lambda engine: engine),
     "inputs inverted, 3 %": (0, lambda engine: replace(engine, noise=InputNoise(inverted=0.03))),
     "inputs dropped, 15 %": (0, lambda engine: replace(engine, noise=InputNoise(dropped=0.15))),
-    "ten times as hot": (0, lambda engine: replace(engine, hottest=0.3, coldest=3)),
-    "no heat": (0, lambda engine: replace(engine, hottest=1e-6, coldest=1e-6)),
+    "ten times the temperature": (0, lambda engine: replace(engine, hottest=0.3, coldest=3)),
+    "temperature near zero": (0, lambda engine: replace(engine, hottest=1e-6, coldest=1e-6)),
     "no quench": (0, lambda engine: replace(engine, quench_sweeps=0)),
     "a quench of 5 sweeps": (0, lambda engine: replace(engine, quench_sweeps=5)),
     "10 sweeps": (0, lambda engine: replace(engine, sweep_count=10)),
     "200 sweeps": (0, lambda engine: replace(engine, sweep_count=200)),
 }
 CHANGES_OF_MANY: dict[str, tuple[float, Callable[[Engine], Engine]]] = {
-    "as it is": (0, lambda engine: engine),
+    "default": (0, lambda engine: engine),
     "no batches": (0, lambda engine: replace(engine, batches=None)),
     "no batches, 10 sweeps": (0, lambda engine: replace(engine, batches=None, sweep_count=10)),
     "neurons not soft": (0, lambda engine: replace(engine, softness=None)),
@@ -84,17 +84,17 @@ def main() -> None:
     arguments = parser.parse_args()
     mnist = Mnist.read(arguments.mnist)
     if arguments.all:
-        head("what is changed", "per cent; seconds")
+        head("change", "per cent; seconds")
         for name, (margin, change) in CHANGES_OF_MANY.items():
             share, _, seconds = measure(mnist.tuning_split(5_000, 100), 100, margin, change, 1)
             show(name, f"{100 * share:.2f}; {seconds:.1f} s")
         return
-    head("what is changed", *(f"{count} a class" for count in arguments.counts))
+    head("change", *(f"{count} per class" for count in arguments.counts))
     ways = {
         name: partial(measure, margin=margin, change=change)
         for name, (margin, change) in CHANGES.items()
     }
-    for name, way in (ways | {"images moved by a pixel as well": measure_moved}).items():
+    for name, way in (ways | {"images shifted by a pixel": measure_moved}).items():
         cells = []
         for count in arguments.counts:
             splits = [(mnist.tuning_split(count, seed), seed) for seed in arguments.seeds]

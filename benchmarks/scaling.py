@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="also draw the table")
     arguments = parser.parse_args()
     rows: list[tuple[str, str, int, float, float]] = []
-    head("engine", "grows", "size", "milliseconds a sweep", "megabytes")
+    head("engine", "varied", "size", "ms per sweep", "megabytes")
     for engine, largest in LARGEST.items():
         least = measured(engine, {"examples": 64, "inputs": 10, "hidden": 2})[1]
         for name, shares in SHARES.items():
