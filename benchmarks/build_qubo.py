@@ -124,7 +124,7 @@ def best_of(count: int, build: Callable[[], object]) -> float:
 
 def show_growth() -> list[dict[str, float]]:
     print("\nGrowth (each in a new process; memory is the peak of the process over its start)\n")
-    print("| network | images | couplings | seconds | GiB | ns a coupling | bytes a coupling |")
+    print("| network | images | couplings | seconds | GiB | ns per coupling | bytes per coupling |")
     print("|---|---|---|---|---|---|---|")
     rows = []
     for case in GROWTH:

@@ -100,7 +100,7 @@ def dense(arguments: argparse.Namespace) -> None:
         },
     }
     print(f"### 784-128-10, {arguments.examples:,} examples, {arguments.threads} threads: ms\n")
-    head("from", *NAMES, "quicker than the quicker of them")
+    head("from", *NAMES, "speed-up over the faster")
     for name, works in rows.items():
         rounds = max(arguments.rounds // 5, 3) if "committee" in name else arguments.rounds
         show_times(name, works, rounds, arguments.threads)
@@ -179,7 +179,7 @@ def convolution(arguments: argparse.Namespace) -> None:
     spins = random_spins(arguments.examples // 5, 784)
     with_torch = ConvolutionTorch(network)
     print(f"### conv(5x5x8), {len(spins):,} examples, {arguments.threads} threads: ms\n")
-    head("from", *NAMES, "quicker than the quicker of them")
+    head("from", *NAMES, "speed-up over the faster")
     packed_spins, floats = PackedInputs.of(spins), spins.astype(np.float32)
     for name, ours, theirs in (
         ("packed bits; float32", packed_spins, floats),
@@ -223,7 +223,7 @@ class ConvolutionTorch:
 
 
 def limit(arguments: argparse.Namespace) -> None:
-    print("### XNOR and popcount, thousand million words of 64 bits a second\n")
+    print("### XNOR and popcount, billion words of 64 bits per second\n")
     head("network", "threads", "in registers alone", "prediction", "part of the limit")
     for sizes in ((784, 128, 10), (784, 1024, 10), (128, 128, 128, 10)):
         network = qn.BinaryNetwork.random(qn.Topology.dense(*sizes), seed=0)
