@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
 from qubonn.topology import Topology
-from qubonn.topology.blocks import IntMatrix, Step, levels_of_steps
+from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
 
 WORD = 32  # bits
 
@@ -58,7 +58,7 @@ class Layout:
 def layout_of(topology: Topology) -> Layout:
     """Lay out an acyclic topology."""
     builder = _Builder(topology)
-    for steps in levels_of_steps(topology):
+    for steps in blocks_by_level(topology):
         builder.add_level(steps)
     return builder.layout()
 
@@ -91,12 +91,12 @@ class _Builder:
         self.weight_words = self.patch_words = 0
         self.known: dict[tuple[str, bytes], int] = {}  # filters and runs that are there already
 
-    def add_level(self, steps: list[Step]) -> None:
-        """Add the steps of a level, from a new word on."""
+    def add_level(self, blocks: list[Block]) -> None:
+        """Add the blocks of a level, from a new word on."""
         self.node_at += [-1] * (-len(self.node_at) % WORD)
-        places = [self._place(step) for step in steps]
-        for step, (target, output) in zip(steps, places, strict=True):
-            self._add_step(step, target, output)
+        places = [self._place(block) for block in blocks]
+        for block, (target, output) in zip(blocks, places, strict=True):
+            self._add_block(block, target, output)
 
     def layout(self) -> Layout:
         """Return what was added."""
@@ -115,9 +115,9 @@ class _Builder:
             self.patch_words,
         )
 
-    def _place(self, step: Step) -> tuple[int, int]:
-        """Give the neurons of a step the next bits; return the first, and `output` of RECORD."""
-        nodes = step.nodes.reshape(-1)
+    def _place(self, block: Block) -> tuple[int, int]:
+        """Give the neurons of a block the next bits; return the first, and `output` of RECORD."""
+        nodes = block.nodes.reshape(-1)
         target, output = len(self.node_at), 0
         self.place_of[nodes] = target + np.arange(len(nodes))
         self.node_at += nodes.tolist()
@@ -126,11 +126,11 @@ class _Builder:
             self.output_of += (nodes - self.topology.outputs.start).tolist()
         return target, output
 
-    def _add_step(self, step: Step, target: int, output: int) -> None:
-        """Write a step as one record if its positions form a grid, else as one for each."""
-        places = self.place_of[step.sources]
+    def _add_block(self, block: Block, target: int, output: int) -> None:
+        """Write a block as one record if its positions form a grid, else as one for each."""
+        places = self.place_of[block.sources]
         order = np.argsort(places[0], kind="stable")
-        places, weights = places[:, order], step.weights[:, order]
+        places, weights = places[:, order], block.weights[:, order]
         grid = _grid(places)
         if grid is not None:
             self._add_record(places[0], weights, target, output, grid)

@@ -1,6 +1,6 @@
 """Levels of neurons as matrix products of an ONNX graph.
 
-Exported -> nodes of a Graph. Each step is one product; shared filters are stored once and multiply
+Exported -> nodes of a Graph. Each block is one product; shared filters are stored once and multiply
 gathered patches; neurons with sources of their own share one matrix with zeros. The members of a
 committee are one more axis in front, so that a committee has as many nodes as one network.
 """
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector
 from qubonn.export.model import Exported
 from qubonn.export.onnx_graph import Graph, require_room
-from qubonn.topology.blocks import IntMatrix, Step, levels_of_steps
+from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
 
-NARROW = 8  # steps with one position and fewer filters are put together into one matrix
+NARROW = 8  # blocks with one position and fewer filters are put together into one matrix
 
 
 def add_network(graph: Graph, model: Exported, inputs: str) -> tuple[str, str]:
@@ -24,8 +24,8 @@ def add_network(graph: Graph, model: Exported, inputs: str) -> tuple[str, str]:
     Both are examples x outputs, with an axis for the members in front where there are several.
     """
     network = _Network(graph, model, inputs)
-    for steps in levels_of_steps(model.topology):
-        network.add_level(steps)
+    for blocks in blocks_by_level(model.topology):
+        network.add_level(blocks)
     outputs = np.array([model.topology.outputs])
     return network.spins.read(outputs), network.sums.read(outputs)
 
@@ -106,15 +106,15 @@ class _Network:
         self.sums = _Shelf(graph, topology.node_count, model.member_count, inputs)
         self.spins.put(inputs, np.arange(topology.input_count))
 
-    def add_level(self, steps: list[Step]) -> None:
-        """Add the steps of a level, which read earlier levels only."""
-        few: dict[bool, list[Step]] = {False: [], True: []}
-        for step in steps:
-            if step.position_count > 1 or (step.fan_in and len(step.weights) >= NARROW):
-                weights = self.model.weight_spins[:, step.weights].swapaxes(1, 2)
-                self._add(_Product(step.nodes, step.sources, weights))
+    def add_level(self, blocks: list[Block]) -> None:
+        """Add the blocks of a level, which read earlier levels only."""
+        few: dict[bool, list[Block]] = {False: [], True: []}
+        for block in blocks:
+            if block.position_count > 1 or (block.fan_in and len(block.weights) >= NARROW):
+                weights = self.model.weight_spins[:, block.weights].swapaxes(1, 2)
+                self._add(_Product(block.nodes, block.sources, weights))
             else:
-                few[self._are_outputs(step.nodes)].append(step)
+                few[self._are_outputs(block.nodes)].append(block)
         for some in few.values():
             if some:
                 self._add(self._together(some))
@@ -151,19 +151,19 @@ class _Network:
             return weights[0], biases[0]
         return (weights[:, None], biases[:, None]) if len(nodes) > 1 else (weights, biases)
 
-    def _together(self, steps: list[Step]) -> _Product:
-        """Put steps of one position side by side; a row is a source, or its k-th parallel arc."""
-        most = max(step.fan_in for step in steps) + 1
-        rows_of = [most * step.sources[0] + _repeats(step.sources[0]) for step in steps]
+    def _together(self, blocks: list[Block]) -> _Product:
+        """Put blocks of one position side by side; a row is a source, or its k-th parallel arc."""
+        most = max(block.fan_in for block in blocks) + 1
+        rows_of = [most * block.sources[0] + _repeats(block.sources[0]) for block in blocks]
         rows = np.unique(np.concatenate(rows_of))
         rows = rows if len(rows) else np.zeros(1, dtype=np.int64)  # any input, with weight 0
-        nodes = np.concatenate([step.nodes[0] for step in steps])
+        nodes = np.concatenate([block.nodes[0] for block in blocks])
         require_room(self.model.member_count * len(rows) * len(nodes))
         weights = np.zeros((self.model.member_count, len(rows), len(nodes)), dtype=np.int8)
         column = 0
-        for step, own in zip(steps, rows_of, strict=True):
-            end = column + len(step.weights)
-            values = self.model.weight_spins[:, step.weights].swapaxes(1, 2)
+        for block, own in zip(blocks, rows_of, strict=True):
+            end = column + len(block.weights)
+            values = self.model.weight_spins[:, block.weights].swapaxes(1, 2)
             weights[:, np.searchsorted(rows, own), column:end] = values
             column = end
         return _Product(nodes[None], rows[None] // most, weights)

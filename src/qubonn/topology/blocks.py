@@ -1,15 +1,16 @@
-"""A network as steps: the same filters at one position or at many.
+"""Neurons of one shape, grouped in one place for the QUBO, for prediction in bits and for export.
 
-Acyclic topology -> levels of steps. A dense layer is one step with one position; a convolution is
-one step with a position for each place of its filters, which are kept once; a neuron with sources
-and weights of its own is a step by itself.
+Topology, neurons -> groups with one fan-in; acyclic topology -> levels of blocks: the same filters
+at one position or at many. A dense layer is a block with one position; a convolution is a block
+with a position for each place of its filters; a neuron with sources and weights of its own is a
+block by itself.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import IntVector
 from qubonn.topology.graph import Topology
@@ -18,8 +19,8 @@ IntMatrix = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
-    """Neurons in a table: at each position, all filters listen to the same sources.
+class Block:
+    """Neurons in a table: at each position, all filters read the same sources.
 
     ``nodes[p, f]`` has the sources ``sources[p]`` and the weights numbered ``weights[f]``.
     """
@@ -39,52 +40,67 @@ class Step:
         return int(self.sources.shape[1])
 
 
-def levels_of_steps(topology: Topology) -> list[list[Step]]:
-    """Return the steps level by level; the steps of a level read earlier levels only.
+def alike(
+    topology: Topology, nodes: IntVector, *kinds: ArrayLike
+) -> Iterator[tuple[IntVector, IntMatrix]]:
+    """Yield neurons of equal fan-in and equal `kinds`, and the arcs into them, a row for each.
 
-    >>> levels = levels_of_steps(Topology.parse("conv(3x3x2)", inputs=(5, 5), outputs=2))
-    >>> [step.nodes.shape for level in levels for step in level]  # positions x filters
+    Each of `kinds` has a value for each of `nodes`. Groups come in the order of fan-in and kinds,
+    nodes and the arcs into one node in the order of their numbers.
+
+    >>> topology = Topology.from_arcs([(0, 2), (1, 3), (0, 4), (1, 4)], inputs=2, outputs=1)
+    >>> [(nodes.tolist(), arcs.tolist()) for nodes, arcs in alike(topology, np.arange(2, 5))]
+    [([2, 3], [[0], [1]]), ([4], [[2, 3]])]
+    """
+    starts, arcs = topology.arcs_by_target
+    shapes = np.stack([topology.fan_in[nodes], *map(np.asarray, kinds)], axis=1)
+    distinct, group_of = np.unique(shapes, axis=0, return_inverse=True)
+    for group, (fan_in, *_) in enumerate(distinct):
+        some = np.sort(nodes[group_of == group])
+        yield some, arcs[starts[some][:, None] + np.arange(fan_in)]
+
+
+def blocks_by_level(topology: Topology) -> list[list[Block]]:
+    """Return the blocks level by level; the blocks of a level read earlier levels only.
+
+    >>> levels = blocks_by_level(Topology.parse("conv(3x3x2)", inputs=(5, 5), outputs=2))
+    >>> [block.nodes.shape for level in levels for block in level]  # positions x filters
     [(9, 2), (1, 2)]
     """
-    return [list(_steps(topology, nodes)) for nodes in topology.levels()]
+    return [list(_blocks(topology, nodes)) for nodes in topology.levels()]
 
 
-def _steps(topology: Topology, nodes: IntVector) -> Iterator[Step]:
-    """Yield the steps of a level: by fan-in, hidden neurons before outputs."""
-    starts, arcs_by_target = topology.arcs_by_target
-    kind = 2 * topology.fan_in[nodes] + (nodes >= topology.outputs.start)
-    for value in np.unique(kind):
-        some = np.sort(nodes[kind == value])
-        arcs = arcs_by_target[starts[some][:, None] + np.arange(value // 2)]
-        yield from _grouped(some, *_rising(topology.source_of[arcs], topology.weight_of[arcs]))
-
-
-def _rising(sources: IntMatrix, weights: IntMatrix) -> tuple[IntMatrix, IntMatrix]:
-    """Sort the arcs of each neuron by source, parallel ones by weight."""
-    order = np.lexsort((weights, sources), axis=1)
-    return np.take_along_axis(sources, order, 1), np.take_along_axis(weights, order, 1)
-
-
-def _grouped(nodes: IntVector, sources: IntMatrix, weights: IntMatrix) -> Iterator[Step]:
-    """Yield steps of neurons with one fan-in: filters that are used at the same positions."""
-    if not sources.shape[1]:
-        yield Step(nodes[None], sources[:1], weights)
-        return
-    patch_of, patches = _distinct_rows(sources)
-    filter_of, filters = _distinct_rows(weights)
-    order = np.lexsort((patch_of, filter_of))
-    runs = np.split(order, np.flatnonzero(np.diff(filter_of[order])) + 1)
-    by_positions: dict[bytes, list[IntVector]] = {}
-    for run in runs:  # of one filter, by patch; neurons with equal arcs are equal positions
-        by_positions.setdefault(patch_of[run].tobytes(), []).append(run)
-    for alike in by_positions.values():
-        table = np.stack(alike, axis=1)
-        yield Step(nodes[table], patches[patch_of[table[:, 0]]], filters[filter_of[table[0]]])
-
-
-def _distinct_rows(matrix: IntMatrix) -> tuple[IntVector, IntMatrix]:
+def distinct_rows(matrix: IntMatrix) -> tuple[IntVector, IntMatrix]:
     """Return the number of each row's group, and the row of each group, as they first appear."""
     known: dict[bytes, int] = {}
     numbers = np.array([known.setdefault(row.tobytes(), len(known)) for row in matrix])
     _, first = np.unique(numbers, return_index=True)
     return numbers, matrix[first]
+
+
+def _blocks(topology: Topology, level: IntVector) -> Iterator[Block]:
+    """Yield the blocks of a level: by fan-in, hidden neurons before outputs."""
+    for nodes, arcs in alike(topology, level, level >= topology.outputs.start):
+        sources, weights = topology.source_of[arcs], topology.weight_of[arcs]
+        order = np.lexsort((weights, sources), axis=1)  # by source, parallel arcs by weight
+        sources, weights = (np.take_along_axis(part, order, 1) for part in (sources, weights))
+        if arcs.shape[1]:
+            yield from _with_common_positions(nodes, sources, weights)
+        else:
+            yield Block(nodes[None], sources[:1], weights)
+
+
+def _with_common_positions(
+    nodes: IntVector, sources: IntMatrix, weights: IntMatrix
+) -> Iterator[Block]:
+    """Yield blocks of neurons with one fan-in: filters that are used at the same positions."""
+    patch_of, patches = distinct_rows(sources)
+    filter_of, filters = distinct_rows(weights)
+    order = np.lexsort((patch_of, filter_of))
+    runs = np.split(order, np.flatnonzero(np.diff(filter_of[order])) + 1)
+    by_positions: dict[bytes, list[IntVector]] = {}
+    for run in runs:  # of one filter, by patch; neurons with equal arcs are equal positions
+        by_positions.setdefault(patch_of[run].tobytes(), []).append(run)
+    for same in by_positions.values():
+        table = np.stack(same, axis=1)
+        yield Block(nodes[table], patches[patch_of[table[:, 0]]], filters[filter_of[table[0]]])
