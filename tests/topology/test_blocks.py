@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import qubonn as qn
 from export.models import convolutions, dense_layers, odd_wirings, wirings
 from qubonn.checks import IntVector
-from qubonn.topology.blocks import blocks_by_level
+from qubonn.topology.blocks import blocks_by_level, distinct_rows
 
 any_topology = st.one_of(
     wirings(), dense_layers(), convolutions(), st.sampled_from(list(odd_wirings().values()))
@@ -44,3 +44,9 @@ def test_a_block_reads_earlier_levels_only(topology: qn.Topology) -> None:
 def test_dense_layers_and_convolutions_are_one_block_each() -> None:
     topology = qn.Topology.parse("conv(3x3x4) + conv(2x2x3) + fc(7)", inputs=(2, 8, 9), outputs=3)
     assert [len(level) for level in blocks_by_level(topology)] == [1, 1, 1, 1]
+
+
+def test_equal_rows_have_one_number() -> None:
+    numbers, rows = distinct_rows(np.array([[2, 1], [1, 2], [2, 1], [0, 3]]))
+    assert numbers.tolist() == [0, 1, 0, 2]
+    assert rows.tolist() == [[2, 1], [1, 2], [0, 3]]

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import SpinMatrix, require_count, require_matrix, require_spin_matrix
 from qubonn.errors import ShapeError
-from qubonn.inference.builder import program_of
 from qubonn.inference.packing import (
     PackedInputs,
     UnpackedInputs,
@@ -22,7 +21,7 @@ from qubonn.inference.packing import (
     pack_parameters,
     threads_for,
 )
-from qubonn.inference.program import BLOCK, CHUNK, Program, Scratch, Tables
+from qubonn.inference.program import BLOCK, CHUNK, Program, Scratch, Tables, program_of
 from qubonn.topology import Topology
 
 ARCS_PER_THREAD = 10**8  # times examples; a thread takes longer to start than these to count

@@ -1,18 +1,22 @@
 """What the kernels read: steps on words and on planes, level by level.
 
-Topology -> Program, by `qubonn.inference.builder`. A word holds 64 nodes of one example, a plane
-one node of 512 examples. Neurons that listen to the same sources read words: XNOR and popcount. All
+Topology -> Program, once for all networks of a topology. A word holds 64 nodes of one example, a
+plane one node of 512 examples. Neurons with common sources read words: XNOR and popcount. All
 others, the shared filters of convolutions among them, read planes, which full adders count. Two
 more kinds of step turn words into planes and back.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
+from qubonn.inference.strips import Strips, strips_of
+from qubonn.topology import Topology
+from qubonn.topology.blocks import Block, blocks_by_level
 
 CHUNK, BLOCK = 32, 512  # examples: those of one instruction on words; those of a plane
 DENSE, SLIDE, SPREAD, GATHER = range(4)
@@ -90,3 +94,211 @@ class Program:
     def byte_count(self) -> int:
         """Bytes of the tables."""
         return sum(part.nbytes for part in self.tables if isinstance(part, np.ndarray))
+
+
+@lru_cache(maxsize=8)
+def program_of(topology: Topology) -> Program:
+    """Return the program of an acyclic topology."""
+    builder = _Builder(topology)
+    for blocks in blocks_by_level(topology):
+        builder.add_level(blocks)
+    return builder.program()
+
+
+class _Builder:
+    """Adds steps level by level and remembers where every node can be read."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.topology = topology
+        self.opening: list[dict[str, int]] = []
+        self.steps: list[dict[str, int]] = []
+        self.strips: list[NDArray[Any]] = []
+        self.strip_count = 0
+        self.offsets: list[IntVector] = []
+        self.offset_count = 0
+        self.spans: list[tuple[int, int]] = []
+        self.columns: list[int] = []
+        self.parameters: list[IntVector] = []
+        self.bit_count = 0
+        self.row_count = 0
+        self.words_of: dict[bytes, _Words] = {}  # by node numbers in order
+        self.is_plane = np.zeros(topology.node_count, dtype=bool)
+        self.home_of = np.full(topology.node_count, -1)  # in `homes`: words with a given node
+        self.homes: list[_Words] = []
+        if topology.input_count:
+            self._remember(_Words(True, 0, np.arange(topology.input_count)))
+
+    def add_level(self, blocks: list[Block]) -> None:
+        """Add the steps of neurons that read earlier levels only."""
+        by_words = [block for block in blocks if self._is_worth_words(block)]
+        by_planes = [block.nodes.reshape(-1) for block in blocks if block not in by_words]
+        if by_planes:
+            self._add_strips(np.concatenate(by_planes))
+        for block in by_words:
+            self._add_dense(block)
+
+    def program(self) -> Program:
+        """Return what has been added."""
+        strips = np.concatenate([np.zeros(0, STRIP), *self.strips])
+        longest = int(strips["length"].max(initial=0))
+        topology = self.topology
+        tables = Tables(
+            steps=_table(self.opening + self.steps),
+            strips=strips,
+            offsets=np.concatenate([np.zeros(0, np.int64), *self.offsets]).astype(np.int32),
+            spans=np.array(self.spans, dtype=np.int32).reshape(-1, 2),
+            columns=np.array(self.columns, dtype=np.int32),
+            opening=len(self.opening),
+            node_count=topology.node_count,
+            output_count=topology.output_count,
+            input_row_count=_row_count(topology.input_count),
+            row_count=self.row_count,
+            plane_count=topology.node_count + 2 * longest if self.is_plane.any() else 0,
+            longest=longest,
+            widest=int(strips["fan_in"].max(initial=0)),
+        )
+        return Program(tables, np.concatenate([np.zeros(0, np.int64), *self.parameters]))
+
+    # ---- neurons that read words ----
+
+    def _is_worth_words(self, block: Block) -> bool:
+        """Compare nanoseconds for 512 examples, roughly; words that exist are always worth it.
+
+        Words must be put together first, then they are quick. Planes exist already, but to look up
+        the arcs of a single neuron takes longer than to count them.
+        """
+        if block.position_count > 1 or not block.fan_in:
+            return False
+        if block.sources.tobytes() in self.words_of:
+            return True
+        row_count, (neuron_count, fan_in) = _row_count(block.fan_in), block.weights.shape
+        by_words = neuron_count * (30 * row_count + 40) + 1200 * row_count
+        by_planes = neuron_count * (10 * fan_in + 200)
+        return bool(by_words < by_planes)
+
+    def _add_dense(self, block: Block) -> None:
+        (nodes,), (read,) = block.nodes, block.sources
+        sources = self.words_of.get(read.tobytes()) or self._gather(read)
+        neuron_count, fan_in = block.weights.shape
+        is_output = nodes[0] >= self.topology.outputs.start
+        weights = np.full((neuron_count, 64 * _row_count(fan_in)), -1)
+        weights[:, :fan_in] = block.weights
+        self.steps.append(
+            {
+                "kind": DENSE,
+                "reads_inputs": sources.are_inputs,
+                "row": sources.row,
+                "count": neuron_count,
+                "fan_in": fan_in,
+                "target_row": self.row_count,
+                "first_column": len(self.columns) if is_output else -1,
+                "weight_word": self._add_parameters(weights.reshape(-1)) // 64,
+            }
+        )
+        self._add_parameters(self._bias_numbers(nodes))
+        if is_output:
+            self.columns.extend(nodes - self.topology.outputs.start)
+        self._remember(_Words(False, self._new_rows(neuron_count), nodes))
+
+    def _gather(self, nodes: IntVector) -> "_Words":
+        """Put words together from planes, in any order."""
+        self._require_planes(nodes)
+        words = _Words(False, self._new_rows(len(nodes)), nodes)
+        step = {"kind": GATHER, "row": words.row, **self._add_spans(nodes)}
+        (self.opening if self._are_inputs(nodes) else self.steps).append(step)
+        self.words_of[nodes.tobytes()] = words
+        return words
+
+    def _remember(self, words: "_Words") -> None:
+        self.words_of[words.nodes.tobytes()] = words
+        self.home_of[words.nodes] = len(self.homes)
+        self.homes.append(words)
+
+    # ---- neurons that read planes ----
+
+    def _add_strips(self, nodes: IntVector) -> None:
+        first = self.strip_count
+        for strips in strips_of(self.topology, nodes):
+            self._require_planes(strips.sources)
+            self.strips.append(self._strip_table(strips))
+            self.strip_count += len(strips.first_of)
+        self.steps.append({"kind": SLIDE, "first": first, "count": self.strip_count - first})
+        self.is_plane[nodes] = True
+
+    def _strip_table(self, strips: Strips) -> NDArray[Any]:
+        fan_in = strips.patterns.shape[1]
+        table = np.zeros(len(strips.first_of), STRIP)
+        table["fan_in"], table["base"] = fan_in, strips.base_of
+        table["target"], table["length"] = strips.first_of, strips.length_of
+        table["rows"], table["step"] = strips.rows_of, strips.step_of
+        column = strips.first_of - self.topology.outputs.start
+        table["column"] = np.maximum(column, -1)
+        table["first_offset"] = self.offset_count + strips.pattern_of * fan_in
+        self.offsets.append(strips.patterns.reshape(-1))
+        self.offset_count += strips.patterns.size
+        size = strips.length_of * strips.rows_of
+        before = np.cumsum(size) - size
+        neurons = np.repeat(strips.first_of - before, size) + np.arange(size.sum())
+        biases = self._bias_numbers(neurons)
+        first = self._add_parameters(np.concatenate([strips.filters.reshape(-1), biases]))
+        table["weight_bit"] = first + strips.filter_of * fan_in
+        table["bias_bit"] = first + strips.filters.size + before
+        return table
+
+    def _require_planes(self, nodes: IntVector) -> None:
+        """Spread the words of those nodes that are not planes yet."""
+        for home in np.unique(self.home_of[nodes[~self.is_plane[nodes]]]):
+            words = self.homes[home]
+            step = {"kind": SPREAD, "reads_inputs": words.are_inputs, "row": words.row}
+            (self.opening if words.are_inputs else self.steps).append(
+                step | self._add_spans(words.nodes)
+            )
+            self.is_plane[words.nodes] = True
+
+    # ---- numbering ----
+
+    def _add_spans(self, nodes: IntVector) -> dict[str, int]:
+        """Write node numbers as runs of consecutive ones."""
+        first = np.flatnonzero(np.concatenate([[True], np.diff(nodes) != 1]))
+        length = np.diff(np.concatenate([first, [len(nodes)]]))
+        self.spans.extend(zip(nodes[first].tolist(), length.tolist(), strict=True))
+        return {"first": len(self.spans) - len(first), "count": len(first)}
+
+    def _add_parameters(self, numbers: IntVector) -> int:
+        """Give parameters the next bits, up to the end of a word; return the first bit."""
+        first = self.bit_count
+        padding = np.full(-len(numbers) % 64, -1)
+        self.parameters += [numbers, padding]
+        self.bit_count += len(numbers) + len(padding)
+        return first
+
+    def _bias_numbers(self, nodes: IntVector) -> IntVector:
+        return self.topology.weight_count + nodes - self.topology.input_count
+
+    def _new_rows(self, node_count: int) -> int:
+        self.row_count += _row_count(node_count)
+        return self.row_count - _row_count(node_count)
+
+    def _are_inputs(self, nodes: IntVector) -> bool:
+        return bool(nodes.max() < self.topology.input_count)
+
+
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """Where the words of some nodes are."""
+
+    are_inputs: bool
+    row: int
+    nodes: IntVector
+
+
+def _row_count(node_count: int) -> int:
+    return -(-node_count // 64)
+
+
+def _table(steps: list[dict[str, int]]) -> NDArray[Any]:
+    table = np.zeros(len(steps), STEP)
+    for row, step in zip(table, steps, strict=True):
+        for name, value in step.items():
+            row[name] = value
+    return table
