@@ -134,7 +134,7 @@ class PackedNetwork:
         spins: SpinMatrix,
     ) -> None:
         """Fill `votes` and `spins`, those that have rows; threads take some blocks in turn."""
-        run_blocks: Any = import_module("qubonn.inference._xnor_kernels").run_blocks
+        run_blocks: Any = import_module("qubonn.inference._word_kernels").run_blocks
         share: Any = import_module("qubonn.simd.threads").share
         tables, chunk_count = self.program.tables, -(-inputs.example_count // CHUNK)
         scratches: dict[int, Any] = {}

@@ -71,7 +71,7 @@ class UnpackedInputs:
         self._matrix = matrix
         self._numbers = _readable(matrix).reshape(-1)
         self._numbers.setflags(write=False)  # so that Numba compiles once for whatever comes
-        self._kernel: Any = import_module("qubonn.inference._packing_kernels").pack_chunks
+        self._kernel: Any = import_module("qubonn.inference._word_kernels").pack_chunks
 
     def words_of(self, first_chunk: int, end_chunk: int) -> Words:
         """Return the words of some chunks of 32 examples."""

@@ -1,8 +1,8 @@
-"""Numba kernels that run a program on words: XNOR and popcount, 32 examples in vector registers.
+"""Numba kernels on words: pack numbers, then XNOR and popcount, 32 examples in vector registers.
 
-Program, packed inputs, packed parameters -> votes of the outputs. Examples go through in blocks of
-512, so that what a block needs stays in the cache. An array of words is flat, ordered by chunk of
-32 examples, row of 64 nodes, example.
+Numbers -> packed inputs; program, packed inputs, packed parameters -> votes of the outputs. A block
+of 512 examples at a time, so that what it needs stays in the cache. An array of words is
+flat, ordered by chunk of 32 examples, row of 64 nodes, example; a bit is set for +1.
 
 A neuron with n sources, bias b and d sources that disagree with their weights has pre-activation
 n + b - 2d. It is positive exactly if the excess, d - n // 2 - (b > 0), is negative: the sign bit of
@@ -14,9 +14,10 @@ from numba import njit
 
 from qubonn.inference._plane_kernels import run_plane_step
 from qubonn.inference.program import BLOCK, CHUNK, DENSE, Chunk
-from qubonn.simd.words import load_at, ones_of, repeated, store_at
+from qubonn.simd.words import finite, load_at, ones_of, positive, repeated, store_at
 
-THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # so many lanes
+THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # lanes: the examples of a chunk
+SIXTY_FOUR = np.zeros(1, dtype=np.uint64)  # lanes: one number for each bit of a word
 ZERO, ONE, SIGN_PLACE, SIGN = (np.uint64(word) for word in (0, 1, 63, 1 << 63))
 
 
@@ -113,3 +114,48 @@ def write_votes(found, member_count, is_sums, block, votes, spins):
         least = 0 if is_sums else member_count // 2
         for lane in range(min(CHUNK, len(spins) - first)):
             spins[first + lane, column] = 2 * (some[lane] > least) - 1
+
+
+@njit(cache=True, nogil=True)
+def pack_chunks(numbers, column_count, first_chunk, words):
+    """Fill `words` from flat `numbers`, `first_chunk` and on; return whether all are finite.
+
+    Eight rows at a time, so that what is written fills cache lines. The last word of a row reads 64
+    numbers too and drops those that it has in common with the word before.
+    """
+    row_count = len(numbers) // max(column_count, 1)
+    end_row = min((first_chunk + len(words)) * CHUNK, row_count)
+    is_finite = True
+    for first_row in range(first_chunk * CHUNK, end_row, 8):
+        chunk, lane = first_row // CHUNK - first_chunk, first_row % CHUNK
+        rows = range(min(8, row_count - first_row))
+        for word in range(column_count // 64):
+            for row in rows:
+                lanes = load_at(numbers, (first_row + row) * column_count + word * 64, SIXTY_FOUR)
+                words[chunk, word, lane + row] = positive(lanes)
+                is_finite &= finite(lanes)
+        if column_count > 64 and column_count % 64:
+            surplus = np.uint64(64 - column_count % 64)
+            for row in rows:
+                lanes = load_at(numbers, (first_row + row + 1) * column_count - 64, SIXTY_FOUR)
+                words[chunk, column_count // 64, lane + row] = positive(lanes) >> surplus
+                is_finite &= finite(lanes)
+        elif column_count < 64:
+            for row in rows:
+                place = (first_row + row) * column_count
+                signs, is_row_finite = short_word(numbers, place, column_count)
+                words[chunk, 0, lane + row] = signs
+                is_finite &= is_row_finite
+    return is_finite
+
+
+@njit(cache=True, nogil=True)
+def short_word(numbers, first, count):
+    """Return the signs of fewer than 64 numbers, the first in the lowest bit; are they finite."""
+    word = np.uint64(0)
+    is_finite = True
+    for place in range(count):
+        number = numbers[first + place]
+        word |= np.uint64(number > 0) << np.uint64(place)
+        is_finite &= bool(np.isfinite(number))
+    return word, is_finite
