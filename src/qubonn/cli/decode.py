@@ -10,8 +10,8 @@ from qubonn.cli.qubo import problem_facts
 from qubonn.cli.screen import NOT_REACHED, Screen
 from qubonn.cli.train import network_facts, save_model
 from qubonn.errors import FileFormatError
+from qubonn.estimator.files import SIDECAR, load_problem, sidecar_of
 from qubonn.estimator.plan import PosedProblem
-from qubonn.estimator.problem_file import SIDECAR, load_problem, sidecar_of
 from qubonn.training import Decoding, decode_samples
 from qubonn.training.committee import is_right
 

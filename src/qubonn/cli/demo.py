@@ -18,8 +18,8 @@ from qubonn.cli.screen import Screen
 from qubonn.cli.train import save_model
 from qubonn.datasets import Letters
 from qubonn.drawing.figures import draw_network
+from qubonn.estimator.files import save_problem, sidecar_of
 from qubonn.estimator.plan import Design, PosedProblem, pose
-from qubonn.estimator.problem_file import save_problem, sidecar_of
 from qubonn.storage import write_whole
 from qubonn.training import TrainingResult
 

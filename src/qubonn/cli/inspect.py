@@ -14,7 +14,7 @@ from qubonn.cli.qubo import problem_facts, qubo_document, qubo_facts
 from qubonn.cli.screen import Screen
 from qubonn.drawing.figures import draw_couplings, draw_network
 from qubonn.errors import FileFormatError, RangeError
-from qubonn.estimator.problem_file import SIDECAR, load_problem, sidecar_of
+from qubonn.estimator.files import SIDECAR, load_problem, sidecar_of
 from qubonn.quadratic.files import SUFFIXES
 from qubonn.storage import read_names
 

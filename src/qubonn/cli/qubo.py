@@ -20,8 +20,8 @@ from qubonn.cli.options import (
 )
 from qubonn.cli.screen import Screen
 from qubonn.datasets import Table
+from qubonn.estimator.files import save_problem, sidecar_of
 from qubonn.estimator.plan import Design, PosedProblem, pose
-from qubonn.estimator.problem_file import save_problem, sidecar_of
 
 
 @click.command(

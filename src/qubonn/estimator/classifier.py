@@ -17,10 +17,15 @@ from qubonn.encoding.automatic import fit_binariser
 from qubonn.encoding.labels import book_for, require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError
-from qubonn.estimator.frame import Frame
-from qubonn.estimator.jobs import train_members
-from qubonn.estimator.members import Member, Recipe, dropout_for, member_seeds, root_seed
-from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
+from qubonn.estimator.members import (
+    Member,
+    Recipe,
+    dropout_for,
+    member_seeds,
+    root_seed,
+    train_members,
+)
+from qubonn.estimator.plan import Frame, flattened, has_planes, input_shape, topology_for
 from qubonn.stopping import Watch
 from qubonn.training import Committee, Dropout
 from qubonn.training.committee import class_scores

@@ -4,21 +4,23 @@ X, y -> training problem, and what must be kept to turn its networks into a clas
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qubonn.checks import require_count
+from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Threshold
 from qubonn.encoding.automatic import fit_binariser
 from qubonn.encoding.labels import book_for, require_classes
-from qubonn.errors import AlphabetError, QubonnError, RangeError
-from qubonn.estimator.frame import Frame
-from qubonn.estimator.shaping import flattened, has_planes, input_shape, topology_for
+from qubonn.errors import AlphabetError, QubonnError, RangeError, ShapeError, TopologyError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Stop
+from qubonn.topology import Topology
 from qubonn.training import Committee
 from qubonn.training.committee import is_right
 
@@ -44,6 +46,26 @@ class Design:
     output_strength: float | None = None
 
 
+@dataclass(frozen=True)
+class Frame:
+    """What turns numbers into spins, spins into outputs and outputs into classes."""
+
+    binariser: InputEncoder
+    book: CodeBook
+    topology: Topology
+
+    def problem(
+        self, numbers: NDArray[Any], class_of: NDArray[np.int64], margin_strength: float
+    ) -> TrainingProblem:
+        """Return the training problem of examples of these classes."""
+        return TrainingProblem(
+            self.topology,
+            self.binariser.encode(numbers),
+            self.book.codewords[class_of],
+            margin_strength=margin_strength,
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class PosedProblem:
     """A training problem with what stands around it: binariser, code book, names of columns."""
@@ -56,14 +78,14 @@ class PosedProblem:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but the QUBO as JSON; ``PosedProblem.load`` reads it."""
-        from qubonn.estimator.problem_file import save_problem
+        from qubonn.estimator.files import save_problem
 
         save_problem(self, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> "PosedProblem":
         """Read what `save` wrote; anything else gives one clear error."""
-        from qubonn.estimator.problem_file import load_problem
+        from qubonn.estimator.files import load_problem
 
         return load_problem(path)
 
@@ -156,3 +178,98 @@ def _classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
         raise
     except ValueError as error:  # scikit-learn's own words on what is no class
         raise AlphabetError(f"y must hold a class for each example: {error}") from None
+
+
+def flattened(X: Any, image_shape: object) -> tuple[Any, tuple[int, ...] | None]:
+    """Return images as rows of pixels, and the shape of one; other data as they are.
+
+    Images are examples x rows x columns or examples x channels x rows x columns, or flat with an
+    `image_shape`.
+    """
+    shape = None
+    if image_shape is not None:
+        sizes = image_shape if isinstance(image_shape, Iterable) else ()
+        shape = tuple(require_count("image_shape", size) for size in sizes)
+        if len(shape) not in (2, 3):
+            raise ShapeError(
+                "image_shape must be (rows, columns) or (channels, rows, columns); "
+                f"got {image_shape!r:.60}"
+            )
+    if getattr(X, "ndim", 2) in (3, 4) and len(X):
+        own = tuple(np.shape(X)[1:])
+        if shape is not None and shape != own:
+            raise ShapeError(f"X must hold images of shape {shape}; got shape {np.shape(X)}")
+        return np.asarray(X).reshape(len(X), -1), own
+    return X, shape
+
+
+def has_planes(topology: object) -> bool:
+    """Whether a notation asks for inputs in rows and columns."""
+    return isinstance(topology, str) and "conv" in topology.lower()
+
+
+def topology_for(
+    hidden: object,
+    topology: object,
+    *,
+    inputs: int | tuple[int, ...],
+    outputs: int,
+) -> Topology:
+    """Return dense layers of `hidden` sizes, unless a topology or a notation is given.
+
+    >>> topology_for((8, 4), None, inputs=10, outputs=2)
+    Topology(10 -> 8 -> 4 -> 2: 24 nodes, 120 arcs, 120 weights)
+    """
+    if topology is None:
+        size = prod(inputs) if isinstance(inputs, tuple) else inputs
+        return Topology.dense(size, *_sizes(hidden), outputs)
+    if isinstance(topology, str):
+        return Topology.parse(topology, inputs=inputs, outputs=outputs)
+    if not isinstance(topology, Topology):
+        raise TopologyError(
+            "topology must be a Topology, or a text such as 'conv(3x3)+fc(4)'; "
+            f"got {type(topology).__name__}"
+        )
+    return _fitting(topology, prod(inputs) if isinstance(inputs, tuple) else inputs, outputs)
+
+
+def input_shape(
+    encoder: InputEncoder, X: NDArray[Any], image_shape: tuple[int, ...] | None
+) -> int | tuple[int, ...]:
+    """Return the number of inputs, or (channels, rows, columns) where images keep their shape."""
+    spins = int(encoder.encode(X[:1]).shape[1])  # encoders of any width have no spin_count
+    if image_shape is None:
+        return spins
+    if prod(image_shape) != X.shape[1]:
+        raise ShapeError(
+            f"X must have {prod(image_shape)} columns, one per pixel of {image_shape}; "
+            f"got {X.shape[1]}"
+        )
+    if not isinstance(encoder, (Threshold, BitPlanes)):
+        return spins
+    channels, rows, columns = (1, *image_shape)[-3:]
+    return (channels * (spins // X.shape[1]), rows, columns)
+
+
+def _sizes(hidden: object) -> tuple[int, ...]:
+    if isinstance(hidden, (int, np.integer)):
+        return (require_count("hidden", hidden),)
+    if isinstance(hidden, str) or not isinstance(hidden, Iterable):
+        raise RangeError(
+            f"hidden must be a number of neurons, or one for each layer; got {hidden!r:.60}"
+        )
+    return tuple(require_count("hidden", size) for size in hidden)
+
+
+def _fitting(topology: Topology, inputs: int, outputs: int) -> Topology:
+    if (topology.input_count, topology.output_count) != (inputs, outputs):
+        raise TopologyError(
+            f"topology must have {inputs} inputs, one per spin of the binariser, and {outputs} "
+            f"outputs, one per spin of the label code; got {topology!r}"
+        )
+    if not topology.is_acyclic:
+        raise TopologyError(
+            "topology must have no cycles, because a classifier answers by a forward pass; "
+            f"got {topology!r}"
+        )
+    return topology
