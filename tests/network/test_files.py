@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import qubonn as qn
 from network.random_networks import networks
 from qubonn.errors import FileFormatError, RangeError
-from qubonn.network.files import load_network, save_network
+from qubonn.network import load_network
 
 Arrays = dict[str, NDArray[Any]]
 Doctor = Callable[[Arrays], object]
@@ -143,7 +143,7 @@ def test_a_network_that_could_not_be_read_back_is_not_written(
 ) -> None:
     monkeypatch.setattr("qubonn.network.files.MOST_NODES", 5)
     with pytest.raises(RangeError, match=r"at most 5 nodes; got 30: it was not written"):
-        save_network(SMALL, tmp_path / "large.qubonn")
+        SMALL.save(tmp_path / "large.qubonn")
     assert os.listdir(tmp_path) == []
 
 

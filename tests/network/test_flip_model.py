@@ -6,21 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qubonn as qn
-from network.small_juries import (
-    juries,
+from network.joint_networks import (
+    committees,
     slow_flips,
     some_inputs,
 )
 from qubonn.encoding import Reading
 from qubonn.network.flip_model import FlipModel, Known
-from qubonn.network.joint_network import Jury
+from qubonn.network.joint_network import JointNetwork
 
 READINGS: list[Reading] = ["signs", "largest"]
 decisions = st.sampled_from(READINGS)
 
 
 @settings(max_examples=80, deadline=None)
-@given(juries(most=3), decisions, st.integers(0, 2**32))
+@given(committees(most=3), decisions, st.integers(0, 2**32))
 def test_cp_sat_alone_proves_the_number_of_enumeration(
     members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:
@@ -28,7 +28,7 @@ def test_cp_sat_alone_proves_the_number_of_enumeration(
     pytest.importorskip("ortools")
     (row,) = some_inputs(members[0], seed, rows=1)
     never = len(row) + 1
-    model = FlipModel(Jury(members, reading))
+    model = FlipModel(JointNetwork(members, reading))
     assert model.complete(lambda: False)
     proved = model.improve(
         row.astype(np.int8), Known(1, never), seed=0, worker_count=1, seconds=None

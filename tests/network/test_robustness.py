@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qubonn as qn
-from network.small_juries import (
-    juries,
+from network.joint_networks import (
+    committees,
     slow_flips,
     some_inputs,
 )
@@ -25,7 +25,7 @@ decisions = st.sampled_from(READINGS)
 
 
 @settings(max_examples=80, deadline=None)
-@given(juries(most=3), decisions, st.integers(0, 2**32))
+@given(committees(most=3), decisions, st.integers(0, 2**32))
 def test_the_exact_number_is_that_of_enumeration(
     members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import qubonn as qn
-from network.small_juries import (
-    juries,
+from network.joint_networks import (
+    committees,
     slow_class,
     some_inputs,
 )
@@ -18,7 +18,7 @@ decisions = st.sampled_from(READINGS)
 
 
 @settings(max_examples=80, deadline=None)
-@given(juries(most=3), decisions, st.integers(0, 2**32))
+@given(committees(most=3), decisions, st.integers(0, 2**32))
 def test_every_witness_has_the_other_class_that_is_reported(
     members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:

@@ -1,7 +1,6 @@
 """A topology with its parameters: forward pass, margins, robustness, cycles, files."""
 
-from qubonn.network.binary_network import BinaryNetwork
-from qubonn.network.files import load_network
+from qubonn.network.binary_network import BinaryNetwork, load_network, network_of
 from qubonn.network.forward import Margins
 from qubonn.network.robustness import Robustness
 from qubonn.network.settling import Settled, Settling
@@ -15,4 +14,5 @@ __all__ = [
     "Settling",
     "Summary",
     "load_network",
+    "network_of",
 ]

@@ -6,7 +6,7 @@ Topology + parameters -> outputs, margins, accuracy, a file.
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,26 +18,32 @@ from qubonn.checks import (
     require_matrix,
     require_real_matrix,
     require_real_vector,
-    require_spin_matrix,
     require_spins,
 )
 from qubonn.encoding import Reading
-from qubonn.errors import TopologyError
+from qubonn.errors import FileFormatError, QubonnError, TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network.forward import ForwardPass, LevelPlan, Margins, plan_levels, run_forward, sign
+from qubonn.network.files import network_arrays, parameters_of
+from qubonn.network.forward import (
+    ForwardPass,
+    LevelPlan,
+    Margins,
+    plan_levels,
+    run_forward,
+    sign,
+)
+from qubonn.network.robustness import Effort, Robustness, robustness_of
 from qubonn.network.settling import Settled, settle
+from qubonn.network.summary import Summary, score, summarise
+from qubonn.storage import read_arrays, write_arrays
 from qubonn.topology import Topology
-
-if TYPE_CHECKING:
-    from qubonn.network.robustness import Robustness
-    from qubonn.network.summary import Summary
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class BinaryNetwork:
     """A network whose weights, biases and activations are all -1 or +1.
 
-    ``weight_spins`` by weight number; ``bias_spins`` by neuron: non-input node in order.
+    ``weight_spins`` are by weight number, ``bias_spins`` by neuron: the non-input nodes in order.
 
     >>> network = BinaryNetwork(Topology.dense(3, 1), [1, 1, -1], [-1])
     >>> network.predict_outputs([[0.5, 2.0, -1.0], [1, -1, 1]])
@@ -61,7 +67,7 @@ class BinaryNetwork:
 
     @classmethod
     def random(cls, topology: Topology, *, seed: int) -> "BinaryNetwork":
-        """Draw every weight and bias from a fair coin."""
+        """Draw every weight and bias uniformly."""
         generator = np.random.default_rng(require_count("seed", seed, least=0))
         weight_count = _require_topology(topology).weight_count
         spins = 2 * generator.integers(2, size=weight_count + topology.neuron_count) - 1
@@ -79,16 +85,16 @@ class BinaryNetwork:
     def predict_outputs(self, inputs: ArrayLike) -> SpinMatrix:
         """Return the output activations, one row per example.
 
-        Much work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
+        Large work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
         """
         columns = self.topology.input_count
         matrix = require_matrix("inputs", inputs, columns=columns, of="input neuron")
         if is_worth_packing(self.topology, len(matrix)):
             return self._packed.predict_outputs(matrix)
-        return self.forward(matrix).activation_spins[:, self.topology.outputs.start :]
+        return self.forward(matrix).output_spins
 
     def packed(self, *, thread_count: int | None = None) -> PackedNetwork:
-        """Return the network at one bit a weight, for prediction only; all cores unless told."""
+        """Return the network at one bit a weight, for prediction only; on all cores by default."""
         return PackedNetwork.of(
             self.topology,
             self.weight_spins[None],
@@ -102,22 +108,14 @@ class BinaryNetwork:
 
     def margins(self, inputs: ArrayLike) -> Margins:
         """Return the magnitudes of all pre-activations, with S1 and S2 of the paper."""
-        return Margins(np.abs(self.pre_activations(inputs)))
+        return self.forward(inputs).margins
 
     def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:
-        """Return the fraction of examples for which every output is right."""
-        predicted = self.predict_outputs(inputs)
-        wanted = require_spin_matrix(
-            "outputs",
-            outputs,
-            columns=self.topology.output_count,
-            of="output neuron",
-            rows=len(predicted),
-        )
-        return float((predicted == wanted).all(axis=1).mean())
+        """Return the fraction of examples with all outputs right."""
+        return score(self.predict_outputs(inputs), outputs).accuracy
 
     def settle(self, inputs: ArrayLike, **options: Any) -> Settled:
-        """Look for consistent activations of one example; for networks with cycles.
+        """Search for consistent activations of one example; for networks with cycles.
 
         `inputs` is one vector. See `qubonn.network.settling.settle` for the options.
         """
@@ -135,20 +133,18 @@ class BinaryNetwork:
         time_limit: float | None = None,
         seed: int = 0,
         worker_count: int = 1,
-    ) -> "Robustness":
+    ) -> Robustness:
         """Return for each example the smallest number of input flips that changes its class.
 
         The class is the vector of output spins, or with `reading` "largest" the output of largest
         pre-activation, the earliest of equals. Bounds from margins and a greedy search come first
-        and often agree; CP-SAT (if `exact`) settles the rest within `time_limit` seconds.
+        and often agree; CP-SAT (if `exact`) decides the rest within `time_limit` seconds.
 
         >>> network = BinaryNetwork(Topology.dense(5, 1), [1, 1, 1, 1, 1], [1])
         >>> found = network.robustness([[1, 1, 1, 1, 1], [1, 1, 1, -1, -1]])
         >>> found.flips, found.is_exact
         (array([3, 1]), array([ True,  True]))
         """
-        from qubonn.network.robustness import Effort, robustness_of
-
         effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
         return robustness_of((self,), inputs, reading, effort)
 
@@ -158,7 +154,7 @@ class BinaryNetwork:
         outputs: ArrayLike | None = None,
         *,
         reading: Reading = "signs",
-    ) -> "Summary":
+    ) -> Summary:
         """Return the network in numbers; with `inputs` also margins, with `outputs` accuracy.
 
         `reading` as in `robustness`.
@@ -175,9 +171,7 @@ class BinaryNetwork:
         parameter bits  50
         bytes, packed    7
         """
-        from qubonn.network.summary import summarise
-
-        return summarise(self, inputs, outputs, reading)
+        return summarise([self], inputs, outputs, reading, is_committee=False)
 
     def input_spins(self, inputs: ArrayLike) -> SpinMatrix:
         """Return real inputs binarised by the sign rule, after checking them."""
@@ -191,9 +185,7 @@ class BinaryNetwork:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write topology and parameters to a small file; read it back with ``qubonn.load``."""
-        from qubonn.network.files import save_network
-
-        save_network(self, path)
+        write_arrays(path, network_arrays(self))
 
     @cached_property
     def _packed(self) -> PackedNetwork:
@@ -217,6 +209,22 @@ class BinaryNetwork:
 
     def __repr__(self) -> str:
         return f"BinaryNetwork({self.topology!r})"
+
+
+def load_network(path: str | os.PathLike[str]) -> BinaryNetwork:
+    """Read a network written by ``network.save``; anything else gives one clear error."""
+    arrays = read_arrays(path)
+    try:
+        return network_of(arrays)
+    except QubonnError as error:
+        raise FileFormatError(
+            f"{os.fspath(path)} is not a network that can be read: {error}"
+        ) from error
+
+
+def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:
+    """Return the network whose parts `network_arrays` returned, after checking them."""
+    return BinaryNetwork(*parameters_of(arrays))
 
 
 def _require_topology(topology: object) -> Topology:

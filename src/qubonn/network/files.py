@@ -4,29 +4,24 @@ BinaryNetwork <-> .qubonn: a compressed archive of plain arrays, spins packed ei
 """
 
 import json
-import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import SpinVector
-from qubonn.errors import FileFormatError, QubonnError, RangeError
-from qubonn.network.binary_network import BinaryNetwork
-from qubonn.storage import read_arrays, write_arrays
+from qubonn.errors import FileFormatError, RangeError
 from qubonn.topology import Topology
+
+if TYPE_CHECKING:
+    from qubonn.network.binary_network import BinaryNetwork
 
 FORMAT, VERSION = "qubonn-network", 1
 MOST_NODES = 1 << 26
 _ARRAYS = ("source_of", "target_of", "weight_of", "weight_bits", "bias_bits")
 
 
-def save_network(network: BinaryNetwork, path: str | os.PathLike[str]) -> None:
-    """Write the network to `path`, whole or not at all."""
-    write_arrays(path, network_arrays(network))
-
-
-def network_arrays(network: BinaryNetwork) -> dict[str, NDArray[Any]]:
+def network_arrays(network: "BinaryNetwork") -> dict[str, NDArray[Any]]:
     """Return the parts of a network's file."""
     topology = network.topology
     if topology.node_count > MOST_NODES:
@@ -53,21 +48,10 @@ def network_arrays(network: BinaryNetwork) -> dict[str, NDArray[Any]]:
     }
 
 
-def load_network(path: str | os.PathLike[str]) -> BinaryNetwork:
-    """Read a network written by ``network.save``; anything else gives one clear error."""
-    arrays = read_arrays(path)
-    try:
-        return network_of(arrays)
-    except QubonnError as error:
-        raise FileFormatError(
-            f"{os.fspath(path)} is not a network that can be read: {error}"
-        ) from error
-
-
-def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:
-    """Return the network whose parts `network_arrays` returned, after checking them."""
+def parameters_of(arrays: dict[str, NDArray[Any]]) -> tuple[Topology, SpinVector, SpinVector]:
+    """Return topology, weights and biases from the parts of a file, after checking them."""
     topology = _topology(_description(arrays), arrays)
-    return BinaryNetwork(
+    return (
         topology,
         _spins("weight_bits", arrays, topology.weight_count),
         _spins("bias_bits", arrays, topology.neuron_count),

@@ -1,6 +1,6 @@
 """The smallest number of input flips that changes a class, proved by CP-SAT.
 
-Jury, one example and what is known of it -> Proved.
+JointNetwork, one example and its bounds so far -> Proved.
 """
 
 from collections.abc import Callable
@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinVector
 from qubonn.errors import QubonnError
-from qubonn.network.joint_network import UNREACHABLE, Jury
+from qubonn.network.forward import decide
+from qubonn.network.joint_network import UNREACHABLE, JointNetwork
 from qubonn.ortools import Solved, cp_model_for, solve
 
 
 @dataclass(frozen=True)
 class Known:
-    """At least `bound` flips are needed, and `flips` are enough (or more than there are inputs)."""
+    """At least `bound` flips are needed; `flips` are enough, or more than the number of inputs."""
 
     bound: int
     flips: int
@@ -27,7 +28,7 @@ class Known:
 
 @dataclass(frozen=True, eq=False)
 class Proved:
-    """What CP-SAT adds: a nearer input of another class, if it found one, and a proved bound."""
+    """The result of CP-SAT: a nearer input of another class, if one was found, and a bound."""
 
     witness: SpinVector | None
     bound: int
@@ -35,24 +36,24 @@ class Proved:
 
 
 class FlipModel:
-    """A jury in CP-SAT's language; its neurons are written down once for all examples.
+    """A joint network as constraints of CP-SAT; its neurons are added once for all examples.
 
-    `complete` it before use.
+    Call `complete` before use.
     """
 
-    def __init__(self, jury: Jury) -> None:
-        self.jury = jury
+    def __init__(self, joint: JointNetwork) -> None:
+        self.joint = joint
         self.cp_model = cp_model_for("robustness")
         self.model = self.cp_model.CpModel()
-        self.is_needed = _needed(jury)
+        self.is_needed = _needed(joint)
         self.bits: dict[int, Any] = {  # whether the spin of a node is +1
             node: self.model.new_bool_var(f"node {node}")
             for node in np.flatnonzero(self.is_needed).tolist()
         }
 
     def complete(self, is_late: Callable[[], bool]) -> bool:
-        """Write down the neurons; return False where the time was up before the last."""
-        for level in self.jury.plan:
+        """Add the neurons; return False if the time was up before the last one."""
+        for level in self.joint.plan:
             for column in np.flatnonzero(self.is_needed[level.nodes]).tolist():
                 if is_late():
                     return False
@@ -73,11 +74,11 @@ class FlipModel:
         worker_count: int,
         seconds: float | None,
     ) -> Proved:
-        """Look for fewer flips than are known to be enough, or prove that there are none."""
+        """Search for fewer flips than are known to be enough, or prove that there are none."""
         model = self.model.clone()
         flips = self._flips(input_spins)
         model.add_linear_constraint(flips, known.bound, known.flips - 1)
-        self._ask_for_another_class(model, input_spins)
+        self._require_another_class(model, input_spins)
         model.minimize(flips)
         solved = solve(model, seed=seed, worker_count=worker_count, seconds=seconds)
         return self._read(solved, input_spins, known)
@@ -97,31 +98,31 @@ class FlipModel:
         spins = input_spins[self._inputs].astype(np.int64)
         return self._sum(self._inputs, -spins) + int((spins > 0).sum())
 
-    def _ask_for_another_class(self, model: Any, input_spins: SpinVector) -> None:
-        """Let one of the sums that hold the class up fall by what it needs."""
-        jury, sources = self.jury, self.jury.ballot.sources
-        hearing = jury.hear(input_spins[np.newaxis])
-        spins = hearing.activation_spins[0, sources].astype(np.int64)
-        (asked,) = jury.thresholds(hearing.votes, jury.decide(hearing.votes))
+    def _require_another_class(self, model: Any, input_spins: SpinVector) -> None:
+        """Require that one of the sums that support the class falls by what it needs."""
+        joint, sources = self.joint, self.joint.vote_level.sources
+        done = joint.run(input_spins[np.newaxis])
+        spins = done.activation_spins[0, sources].astype(np.int64)
+        (part,) = joint.thresholds(done.votes, decide(done.votes, joint.reading))
         ways = []
-        for column in np.flatnonzero(asked.needs[0] < UNREACHABLE).tolist():
-            held_up = int(asked.directions[0, column]) * _column(asked.matrix, column)
-            limit = int(held_up @ spins - asked.needs[0, column] + held_up.sum()) // 2
+        for column in np.flatnonzero(part.needs[0] < UNREACHABLE).tolist():
+            support = int(part.directions[0, column]) * _column(part.matrix, column)
+            limit = int(support @ spins - part.needs[0, column] + support.sum()) // 2
             ways.append(model.new_bool_var(f"way {column}"))
-            model.add(self._sum(sources, held_up) <= limit).only_enforce_if(ways[-1])
+            model.add(self._sum(sources, support) <= limit).only_enforce_if(ways[-1])
         model.add_bool_or(ways)
 
     def _sum(self, nodes: IntVector, coefficients: NDArray[np.int64]) -> Any:
-        """Add up bits; those of the first model serve its clones too, which number them alike."""
+        """Add up bits; those of the first model serve its clones too, which number them equally."""
         used = np.flatnonzero(coefficients)
         bits = [self.bits[node] for node in nodes[used].tolist()]
         return self.cp_model.LinearExpr.weighted_sum(bits, coefficients[used].tolist())
 
     @property
     def _inputs(self) -> IntVector:
-        return np.array([node for node in self.bits if node < self.jury.input_count], dtype=int)
+        return np.array([node for node in self.bits if node < self.joint.input_count], dtype=int)
 
-    # ---- the answer ----
+    # ---- the result ----
 
     def _read(self, solved: Solved, input_spins: SpinVector, known: Known) -> Proved:
         solver, status, cp_model = solved.solver, solved.status, self.cp_model
@@ -140,11 +141,11 @@ class FlipModel:
         return Proved(witness, bound, solved.is_interrupted)
 
 
-def _needed(jury: Jury) -> NDArray[np.bool_]:
+def _needed(joint: JointNetwork) -> NDArray[np.bool_]:
     """Return which nodes the votes depend on."""
-    is_needed = np.zeros(jury.network.topology.node_count, dtype=bool)
-    is_needed[jury.ballot.sources] = True
-    for level in reversed(jury.plan):
+    is_needed = np.zeros(joint.topology.node_count, dtype=bool)
+    is_needed[joint.vote_level.sources] = True
+    for level in reversed(joint.plan):
         for column in np.flatnonzero(is_needed[level.nodes]).tolist():
             is_needed[level.sources[np.flatnonzero(_column(level.matrix, column))]] = True
     return is_needed

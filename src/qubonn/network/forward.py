@@ -1,17 +1,18 @@
-"""The one sign rule, and the forward pass level by level.
+"""The forward pass level by level, with the sign rule, margins and votes.
 
-Network, input spins -> activations and pre-activations.  Paper, eq:activation.
+Topology, parameters, input spins -> activations and pre-activations.  Paper, eq:activation.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix, SpinVector
+from qubonn.encoding import Reading
 from qubonn.topology import Topology
 
 CHUNK_BYTES = 64 << 20  # of float32 activations held at once
@@ -19,27 +20,26 @@ CHUNK_BYTES = 64 << 20  # of float32 activations held at once
 
 def sign(values: NDArray[Any]) -> NDArray[np.int8]:
     """Return +1 where a value is positive and -1 elsewhere: f(0) is -1; numpy.sign(0) is 0."""
-    return (values > 0) * np.int8(2) - np.int8(1)  # ten times as quick as numpy.where
+    return (values > 0) * np.int8(2) - np.int8(1)  # ten times as fast as numpy.where
 
 
-def largest(values: NDArray[Any]) -> SpinMatrix:
-    """Return +1 at the largest value of each row, the earliest of equals, and -1 elsewhere."""
-    spins = np.full(values.shape, -1, dtype=np.int8)
-    spins[np.arange(len(values)), values.argmax(axis=1)] = 1
+def decide(votes: NDArray[Any], reading: Reading) -> SpinMatrix:
+    """Return output spins: the signs of the votes, or +1 at the largest of each row only.
+
+    The earliest of equal votes is the largest.
+    """
+    if reading == "signs":
+        return sign(votes)
+    spins = np.full(votes.shape, -1, dtype=np.int8)
+    spins[np.arange(len(votes)), votes.argmax(axis=1)] = 1
     return spins
-
-
-@dataclass(frozen=True, eq=False)
-class ForwardPass:
-    """What every node does for every example."""
-
-    activation_spins: SpinMatrix  # examples x nodes
-    pre_activations: NDArray[np.int32]  # examples x neurons
 
 
 @dataclass(frozen=True, eq=False)
 class Margins:
     """Magnitudes of the pre-activations, one row per example and one column per neuron.
+
+    S1 and S2: paper, eq:sumofmargins and eq:sumofmargins2.
 
     >>> Margins(np.array([[3, 1], [1, 5]]))
     Margins(s1=2, s2=10)
@@ -67,11 +67,38 @@ class Margins:
 
 
 @dataclass(frozen=True, eq=False)
+class ForwardPass:
+    """The activation of every node and the sum of every neuron, for every example."""
+
+    activation_spins: SpinMatrix  # examples x nodes
+    pre_activations: NDArray[np.int32]  # examples x neurons
+    output_count: int
+
+    @property
+    def output_spins(self) -> SpinMatrix:
+        """Activations of the outputs, examples x outputs."""
+        return self.activation_spins[:, self.activation_spins.shape[1] - self.output_count :]
+
+    @cached_property
+    def margins(self) -> Margins:
+        """Magnitudes of the pre-activations."""
+        return Margins(np.abs(self.pre_activations))
+
+    def votes(self, reading: Reading) -> NDArray[np.int64]:
+        """Return what a committee adds up: output spins, or with "largest" their sums."""
+        if reading == "signs":
+            return self.output_spins.astype(np.int64)
+        first = self.pre_activations.shape[1] - self.output_count
+        return self.pre_activations[:, first:].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
 class LevelPlan:
     """One level: pre-activations of `nodes` are ``activations[:, sources] @ matrix + biases``.
 
-    The matrix is dense float32 where at least an eighth of it is arcs (exact: sums of spins stay
-    below 2**24), sparse otherwise. Parallel arcs add up in it.
+    Neurons are grouped by level and not by shape: then a level is one matrix product. The matrix is
+    dense float32 where at least an eighth of it is arcs (exact: sums of spins stay below 2**24),
+    sparse otherwise. Parallel arcs add up in it.
     """
 
     nodes: IntVector
@@ -88,15 +115,15 @@ class LevelPlan:
 def plan_levels(
     topology: Topology, weights: SpinVector, biases: SpinVector, cut: Iterable[int] = ()
 ) -> tuple[LevelPlan, ...]:
-    """Prepare a forward pass in which the nodes of `cut` are known beforehand."""
-    wirings = _wirings(topology, tuple(cut))
-    return tuple(_plan(topology, wiring, weights, biases) for wiring in wirings)
+    """Prepare a forward pass in which the activations of the nodes in `cut` are given."""
+    levels = _arcs_by_level(topology, tuple(cut))
+    return tuple(_plan(topology, arcs, weights, biases) for arcs in levels)
 
 
 def plan_all(topology: Topology, weights: SpinVector, biases: SpinVector) -> tuple[LevelPlan, ...]:
     """Prepare pre-activations of all neurons from complete activations; cycles do not matter."""
-    wirings = _wirings_of_all(topology)
-    return tuple(_plan(topology, wiring, weights, biases) for wiring in wirings)
+    levels = _arcs_of_all_levels(topology)
+    return tuple(_plan(topology, arcs, weights, biases) for arcs in levels)
 
 
 def run_forward(
@@ -105,7 +132,7 @@ def run_forward(
     input_spins: SpinMatrix,
     clamped: tuple[IntVector, SpinMatrix] | None = None,
 ) -> ForwardPass:
-    """Fill in all activations; `clamped` nodes keep the given spins whatever they listen to."""
+    """Compute all activations; `clamped` (nodes, spins) keep their spins whatever their sums."""
     example_count = len(input_spins)
     spins = np.ones((example_count, topology.node_count), dtype=np.int8)
     sums = np.empty((example_count, topology.neuron_count), dtype=np.int32)
@@ -120,13 +147,13 @@ def run_forward(
             sums[rows, level.nodes - topology.input_count] = found
             follows = ~is_clamped[level.nodes]
             spins[rows, level.nodes[follows]] = sign(found[:, follows])
-    return ForwardPass(spins, sums)
+    return ForwardPass(spins, sums, topology.output_count)
 
 
 def pre_activations_of(
     plan: tuple[LevelPlan, ...], topology: Topology, activation_spins: SpinMatrix
 ) -> NDArray[np.int32]:
-    """Return what every neuron sums up when all activations are given."""
+    """Return the sums of all neurons when all activations are given."""
     sums = np.empty((len(activation_spins), topology.neuron_count), dtype=np.int32)
     for rows in chunks(len(activation_spins), topology.node_count):
         for level in plan:
@@ -143,7 +170,7 @@ def chunks(row_count: int, node_count: int) -> Iterator[slice]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Wiring:
+class _LevelArcs:
     """The arcs into one level, as places in its matrix; the same for all networks of a topology."""
 
     nodes: IntVector
@@ -158,40 +185,40 @@ class _Wiring:
 
 
 @lru_cache(maxsize=16)
-def _wirings(topology: Topology, cut: tuple[int, ...]) -> tuple[_Wiring, ...]:
-    return tuple(_wiring(topology, nodes) for nodes in topology.levels(cut))
+def _arcs_by_level(topology: Topology, cut: tuple[int, ...]) -> tuple[_LevelArcs, ...]:
+    return tuple(_level_arcs(topology, nodes) for nodes in topology.levels(cut))
 
 
 @lru_cache(maxsize=16)
-def _wirings_of_all(topology: Topology) -> tuple[_Wiring, ...]:
-    everyone = np.arange(topology.input_count, topology.node_count)
-    levels = topology.levels_or_none(()) or (everyone,)
-    return tuple(_wiring(topology, nodes) for nodes in levels)
+def _arcs_of_all_levels(topology: Topology) -> tuple[_LevelArcs, ...]:
+    neurons = np.arange(topology.input_count, topology.node_count)
+    levels = topology.levels_or_none(()) or (neurons,)
+    return tuple(_level_arcs(topology, nodes) for nodes in levels)
 
 
-def _wiring(topology: Topology, nodes: IntVector) -> _Wiring:
+def _level_arcs(topology: Topology, nodes: IntVector) -> _LevelArcs:
     is_here = np.zeros(topology.node_count, dtype=bool)
     is_here[nodes] = True
     arcs = np.flatnonzero(is_here[topology.target_of])
     sources, source_row = np.unique(topology.source_of[arcs], return_inverse=True)
     target_column = np.searchsorted(nodes, topology.target_of[arcs])
     place = source_row * len(nodes) + target_column
-    return _Wiring(nodes, sources, place, topology.weight_of[arcs])
+    return _LevelArcs(nodes, sources, place, topology.weight_of[arcs])
 
 
 def _plan(
-    topology: Topology, wiring: _Wiring, weights: SpinVector, biases: SpinVector
+    topology: Topology, arcs: _LevelArcs, weights: SpinVector, biases: SpinVector
 ) -> LevelPlan:
-    rows, columns = wiring.shape
-    values = weights[wiring.weights]
+    rows, columns = arcs.shape
+    values = weights[arcs.weights]
     matrix: Any
     if 8 * len(values) >= rows * columns:
-        flat = np.bincount(wiring.place, weights=values, minlength=rows * columns)
+        flat = np.bincount(arcs.place, weights=values, minlength=rows * columns)
         matrix = flat.astype(np.float32).reshape(rows, columns)
     else:
         from scipy.sparse import coo_array
 
-        places = np.divmod(wiring.place, columns)
-        matrix = coo_array((values.astype(np.float32), places), shape=wiring.shape).tocsr()
-    level_biases = biases[wiring.nodes - topology.input_count].astype(np.float32)
-    return LevelPlan(wiring.nodes, wiring.sources, matrix, level_biases)
+        places = np.divmod(arcs.place, columns)
+        matrix = coo_array((values.astype(np.float32), places), shape=arcs.shape).tocsr()
+    level_biases = biases[arcs.nodes - topology.input_count].astype(np.float32)
+    return LevelPlan(arcs.nodes, arcs.sources, matrix, level_biases)

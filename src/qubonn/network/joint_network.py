@@ -1,37 +1,39 @@
-"""Jury: networks side by side over the same inputs, and what makes them decide otherwise.
+"""JointNetwork: networks that share their inputs and decide together, as one network.
 
-Networks, reading -> one network, votes for each output, thresholds.  One network is a jury of one.
+Networks, reading -> one network, its votes, what must happen for another decision, and from margins
+a lower bound on the input flips for that.  A network alone is joined with none.
 
-A lower bound on input flips, from margins alone: no search, a few matrix products.
-Jury, inputs -> for each example fewer flips than these cannot change its class.  Paper, section
-"Maximising sum of margins": a margin is how far a neuron is from changing its mind. A neuron that
-must lose `need` changes only if enough of its sources do. With t input flips it loses at most the t
-largest gains among the inputs it listens to, plus the gains of all neurons that t flips may change;
-the fewest t for which that is enough is the neuron's own bound, and so on from level to level.
+The bound: paper, section "Maximising sum of margins": a margin is how far a neuron is from changing
+its sign. A neuron whose sum must fall by `need` changes only if enough of its sources do. With t
+input flips the sum falls at most by the t largest gains among the inputs of the neuron, plus the
+gains of all neurons that t flips may change; the fewest t for which that is enough is the bound of
+the neuron, and so on from level to level. No search, a few matrix products.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import IntVector, SpinMatrix
+from qubonn.checks import IntVector, SpinMatrix, SpinVector
 from qubonn.encoding import Reading, require_reading
 from qubonn.errors import TopologyError
-from qubonn.network.binary_network import BinaryNetwork
-from qubonn.network.forward import LevelPlan, chunks, largest, plan_levels, run_forward, sign
+from qubonn.network.forward import LevelPlan, chunks, decide, plan_levels, run_forward, sign
 from qubonn.topology import Topology
 
-Counts = list[tuple[int, NDArray[np.int64]]]  # largest gain first: how many inputs have it
+if TYPE_CHECKING:
+    from qubonn.network.binary_network import BinaryNetwork
+
 UNREACHABLE = 1 << 40  # more than any sum can fall
+Counts = list[tuple[int, NDArray[np.int64]]]  # a gain and how many inputs have it, largest first
 
 
 @dataclass(frozen=True, eq=False)
-class Hearing:
-    """What happens for some inputs: every activation, every pre-activation, the votes."""
+class JointPass:
+    """Every activation, every pre-activation and the votes, for some inputs."""
 
     activation_spins: SpinMatrix  # examples x nodes
     pre_activations: NDArray[np.int32]  # examples x neurons
@@ -40,43 +42,42 @@ class Hearing:
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Sums of which one must fall for another class; for the examples `rows`.
+    """Sums of which one must fall for another class, for the examples `rows`.
 
     The class changes exactly if for some column k, ``directions[:, k] * (spins @ matrix)[:, k]``
     falls by at least ``needs[:, k]``.
     """
 
     rows: IntVector
-    matrix: NDArray[np.float32]  # sources of the ballot x columns
+    matrix: NDArray[np.float32]  # sources of the votes x columns
     directions: SpinMatrix  # rows x columns
     needs: NDArray[np.int64]
 
 
-class Jury:
+class JointNetwork:
     """Members of one topology that share their inputs and decide together.
 
-    "signs": each output by the majority of its spins, ties to -1. "largest": the output whose
-    pre-activations add up to most, the earliest of equals.
+    "signs": each output by the majority of its spins, ties to -1. "largest": the output with the
+    largest sum of pre-activations, the earliest of equals.
     """
 
-    def __init__(self, members: Sequence[BinaryNetwork], reading: Reading) -> None:
+    def __init__(self, members: Sequence["BinaryNetwork"], reading: Reading) -> None:
         self.reading = require_reading(reading)
         _require_acyclic(members[0].topology)
-        self.network = members[0] if len(members) == 1 else side_by_side(members)
+        self.topology, self.weight_spins, self.bias_spins = joined(members)
         self.member_count = len(members)
-        self.input_count = self.network.topology.input_count
+        self.input_count = self.topology.input_count
         self.output_count = members[0].topology.output_count
 
     @cached_property
     def plan(self) -> tuple[LevelPlan, ...]:
         """The levels of all members."""
-        network = self.network
-        return plan_levels(network.topology, network.weight_spins, network.bias_spins)
+        return plan_levels(self.topology, self.weight_spins, self.bias_spins)
 
     @cached_property
-    def ballot(self) -> LevelPlan:
-        """What is added up for each output: a level without neurons."""
-        topology, outputs = self.network.topology, np.arange(self.output_count)
+    def vote_level(self) -> LevelPlan:
+        """What is added up for each output, as a level without neurons."""
+        topology, outputs = self.topology, np.arange(self.output_count)
         if self.reading == "signs":
             sources = np.array(topology.outputs)
             matrix = np.tile(np.eye(self.output_count, dtype=np.float32), (self.member_count, 1))
@@ -86,53 +87,71 @@ class Jury:
         sources, row_of = np.unique(topology.source_of[arcs], return_inverse=True)
         column_of = (topology.target_of[arcs] - first) % self.output_count
         matrix = np.zeros((len(sources), self.output_count), dtype=np.float32)
-        np.add.at(matrix, (row_of, column_of), self.network.weight_spins[topology.weight_of[arcs]])
-        own = self.network.bias_spins[first - topology.input_count :].astype(np.float32)
-        return LevelPlan(outputs, sources, matrix, own.reshape(-1, self.output_count).sum(axis=0))
+        np.add.at(matrix, (row_of, column_of), self.weight_spins[topology.weight_of[arcs]])
+        biases = self.bias_spins[first - topology.input_count :].astype(np.float32)
+        return LevelPlan(
+            outputs, sources, matrix, biases.reshape(-1, self.output_count).sum(axis=0)
+        )
 
-    def hear(self, input_spins: SpinMatrix) -> Hearing:
-        """Run all members and count the votes."""
-        done = run_forward(self.plan, self.network.topology, input_spins)
-        votes = self.ballot.pre_activations(done.activation_spins)
-        return Hearing(done.activation_spins, done.pre_activations, votes)
-
-    def decide(self, votes: NDArray[Any]) -> SpinMatrix:
-        """Return the class as output spins."""
-        return sign(votes) if self.reading == "signs" else largest(votes)
+    def run(self, input_spins: SpinMatrix) -> JointPass:
+        """Run all members and add up the votes."""
+        done = run_forward(self.plan, self.topology, input_spins)
+        votes = self.vote_level.pre_activations(done.activation_spins)
+        return JointPass(done.activation_spins, done.pre_activations, votes)
 
     def classes(self, input_spins: SpinMatrix) -> SpinMatrix:
         """Return the class of each input, as output spins."""
         parts = [
-            self.decide(self.hear(input_spins[rows]).votes)
-            for rows in chunks(len(input_spins), self.network.topology.node_count)
+            decide(self.run(input_spins[rows]).votes, self.reading)
+            for rows in chunks(len(input_spins), self.topology.node_count)
         ]
         return np.concatenate(parts)
 
     def thresholds(self, votes: NDArray[np.int32], classes: SpinMatrix) -> Iterator[Thresholds]:
-        """Give what must happen for another reading than `classes`, the one of these votes."""
+        """Yield what must happen for another class than `classes`, those of these votes."""
+        matrix = self.vote_level.matrix
         if self.reading == "signs":
-            yield Thresholds(np.arange(len(votes)), self.ballot.matrix, classes, needs_of(votes))
+            yield Thresholds(np.arange(len(votes)), matrix, classes, needs_of(votes))
             return
         winners = classes.argmax(axis=1)
         for winner in np.unique(winners):
             rows = np.flatnonzero(winners == winner)
             yield Thresholds(
                 rows,
-                self.ballot.matrix[:, [winner]] - self.ballot.matrix,
+                matrix[:, [winner]] - matrix,
                 np.ones((len(rows), self.output_count), dtype=np.int8),
-                self._leads(votes[rows], int(winner)),
+                _leads(votes[rows], int(winner)),
             )
 
-    def _leads(self, votes: NDArray[np.int32], winner: int) -> NDArray[np.int64]:
-        """By how much the winner's lead over each output must fall; an earlier one wins a tie."""
-        leads = votes[:, [winner]].astype(np.int64) - votes
-        leads[:, winner + 1 :] += 1
-        leads[:, winner] = UNREACHABLE
-        return leads
+    def lower_bounds(self, input_spins: SpinMatrix) -> IntVector:
+        """Return the fewest input flips for each way to change the class: examples x outputs.
+
+        The class needs at least the least of them. One more than the number of inputs where no
+        flips are enough.
+        """
+        parts = [
+            self._bounds(self.run(input_spins[rows]))
+            for rows in chunks(len(input_spins), 4 * self.topology.node_count)
+        ]
+        return np.concatenate(parts)
+
+    def _bounds(self, done: JointPass) -> IntVector:
+        spins, first, never = done.activation_spins, self.input_count, self.input_count + 1
+        reach = np.ones(spins.shape, dtype=np.int64)  # fewest input flips that change a node
+        for level in self.plan:
+            sums = done.pre_activations[:, level.nodes - first]
+            here = _Sources(spins[:, level.sources], reach[:, level.sources], level.sources, never)
+            reach[:, level.nodes] = here.flips_for(level.matrix, sign(sums), needs_of(sums))
+        bounds, sources = np.empty(done.votes.shape, dtype=np.int64), self.vote_level.sources
+        for part in self.thresholds(done.votes, decide(done.votes, self.reading)):
+            places = np.ix_(part.rows, sources)
+            here = _Sources(spins[places], reach[places], sources, never)
+            bounds[part.rows] = here.flips_for(part.matrix, part.directions, part.needs)
+        return bounds
 
 
 def needs_of(sums: NDArray[Any]) -> NDArray[np.int64]:
-    """Return by how much each magnitude must fall until the sign rule says otherwise; f(0) is -1.
+    """Return by how much each magnitude must fall until the sign changes; f(0) is -1.
 
     >>> needs_of(np.array([3, 1, 0, -2]))
     array([3, 1, 1, 3])
@@ -141,9 +160,14 @@ def needs_of(sums: NDArray[Any]) -> NDArray[np.int64]:
     return np.where(wide > 0, wide, 1 - wide)
 
 
-def side_by_side(members: Sequence[BinaryNetwork]) -> BinaryNetwork:
-    """Return one network whose outputs are those of all members, member by member."""
+def joined(members: Sequence["BinaryNetwork"]) -> tuple[Topology, SpinVector, SpinVector]:
+    """Return one network whose outputs are those of all members, member by member.
+
+    Topology, weight spins and bias spins.
+    """
     topology, count = members[0].topology, len(members)
+    if count == 1:
+        return topology, members[0].weight_spins, members[0].bias_spins
     arcs = np.stack([topology.source_of, topology.target_of, topology.weight_of], axis=1)
     copies = [
         np.stack(
@@ -165,11 +189,11 @@ def side_by_side(members: Sequence[BinaryNetwork]) -> BinaryNetwork:
     hidden = np.concatenate([member.bias_spins[: topology.hidden_count] for member in members])
     outputs = np.concatenate([member.bias_spins[topology.hidden_count :] for member in members])
     weights = np.concatenate([member.weight_spins for member in members])
-    return BinaryNetwork(joint, weights, np.concatenate([hidden, outputs]))
+    return joint, weights, np.concatenate([hidden, outputs])
 
 
 def _moved(nodes: IntVector, topology: Topology, number: int, count: int) -> IntVector:
-    """Where the nodes of member `number` stand: inputs, hidden nodes of all, outputs of all."""
+    """Return the places of a member's nodes: inputs, hidden nodes of all, outputs of all."""
     hidden = nodes + number * topology.hidden_count
     outputs = nodes + (count - 1) * topology.hidden_count + number * topology.output_count
     moved = np.where(nodes < topology.outputs.start, hidden, outputs)
@@ -185,35 +209,16 @@ def _require_acyclic(topology: Topology) -> None:
         )
 
 
-def lower_bounds(jury: Jury, input_spins: SpinMatrix) -> IntVector:
-    """Return how many input flips each way to change the class needs at least: examples x outputs.
-
-    The class needs the least of them. One more than there are inputs where no flips are enough.
-    """
-    parts = [
-        _bounds(jury, jury.hear(input_spins[rows]))
-        for rows in chunks(len(input_spins), 4 * jury.network.topology.node_count)
-    ]
-    return np.concatenate(parts)
+def _leads(votes: NDArray[np.int32], winner: int) -> NDArray[np.int64]:
+    """Return how far the winner's lead over each output must fall; an earlier one wins a tie."""
+    leads = votes[:, [winner]].astype(np.int64) - votes
+    leads[:, winner + 1 :] += 1
+    leads[:, winner] = UNREACHABLE
+    return leads
 
 
-def _bounds(jury: Jury, hearing: Hearing) -> IntVector:
-    spins, first, never = hearing.activation_spins, jury.input_count, jury.input_count + 1
-    reach = np.ones(spins.shape, dtype=np.int64)  # input flips needed to change a node, at least
-    for level in jury.plan:
-        sums = hearing.pre_activations[:, level.nodes - first]
-        place = _Place(spins[:, level.sources], reach[:, level.sources], level.sources, never)
-        reach[:, level.nodes] = place.flips_for(level.matrix, sign(sums), needs_of(sums))
-    bounds, sources = np.empty(hearing.votes.shape, dtype=np.int64), jury.ballot.sources
-    for asked in jury.thresholds(hearing.votes, jury.decide(hearing.votes)):
-        here = np.ix_(asked.rows, sources)
-        place = _Place(spins[here], reach[here], sources, never)
-        bounds[asked.rows] = place.flips_for(asked.matrix, asked.directions, asked.needs)
-    return bounds
-
-
-class _Place:
-    """The sources of a level: their spins, and how many input flips each needs to change."""
+class _Sources:
+    """The sources of a level: their spins, and the fewest input flips that change each."""
 
     def __init__(self, spins: SpinMatrix, reach: IntVector, sources: IntVector, never: int) -> None:
         self.never = never
@@ -237,9 +242,9 @@ class _Place:
         for value in np.unique(self.reach[self.reach < self.never]):
             if value >= fewest.max(initial=0):
                 break
-            near = (self.reach <= value).astype(np.float32)
+            is_near = (self.reach <= value).astype(np.float32)
             # a neuron's gain is 2 * |c| where c * spin * direction > 0, else 0
-            gains = near @ size + directions * ((near * self.spins) @ inner)
+            gains = is_near @ size + directions * ((is_near * self.spins) @ inner)
             rest = self._through_inputs(needs - gains.astype(np.int64), counts)
             fewest = np.minimum(fewest, np.maximum(value, rest))
         return fewest

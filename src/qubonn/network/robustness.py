@@ -1,13 +1,14 @@
-"""robustness: the cheap bound, a witness for each example, and CP-SAT where the two differ.
+"""Robustness: how many input flips change the class of an example, with a witness and a proof.
 
-Networks that decide together, inputs -> Robustness.
+Networks that decide together, inputs -> Robustness.  First a cheap lower bound and a witness; then
+CP-SAT for the examples where the two differ.
 """
 
 import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,31 +16,33 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn import ortools
 from qubonn.checks import IntVector, SpinMatrix, SpinVector, require_count, require_seconds
 from qubonn.encoding import Reading
-from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.flip_model import FlipModel, Known
-from qubonn.network.joint_network import Jury, lower_bounds
+from qubonn.network.joint_network import JointNetwork
 from qubonn.network.witnesses import find_witnesses
+
+if TYPE_CHECKING:
+    from qubonn.network.binary_network import BinaryNetwork
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Robustness:
-    """What is known of each example; all arrays are read-only and have one row per example.
+    """The number of input flips that changes each class; read-only arrays, one row per example.
 
     ``lower_bound <= bound <= (the smallest number of flips) <= flips``. ``lower_bound`` is the
-    cheap one, from margins; ``bound`` is the best that was proved. ``flips`` is the distance of
-    ``adversarial_inputs``, the witness; where none is known it is one more than there are inputs,
-    and the row is the input itself. If then ``bound`` says the same, no input has another class.
+    cheap one, from margins; ``bound`` is the best that was proved. ``flips`` is the distance to
+    ``adversarial_inputs``, the witness. Where none is known it is one more than the number of
+    inputs, and the witness is the input itself; if ``bound`` is equal, no input has another class.
     """
 
     input_spins: SpinMatrix
-    classes: SpinMatrix  # what is decided for the inputs, as output spins
+    classes: SpinMatrix  # of the inputs, as output spins
     lower_bound: IntVector
     bound: IntVector
     flips: IntVector
     adversarial_inputs: SpinMatrix
-    adversarial_classes: SpinMatrix  # what is decided for those, from a forward pass
+    adversarial_classes: SpinMatrix  # of the witnesses, from a forward pass
     reading: Reading
     seconds: float
     notice: str = ""  # why some examples are not exact, if so
@@ -69,7 +72,7 @@ class Robustness:
         return len(self.flips)
 
     def __repr__(self) -> str:
-        return f"Robustness({_some(len(self), 'example')}: {self._findings()})"
+        return f"Robustness({len(self)} example{'s' * (len(self) != 1)}: {self._findings()})"
 
     def __str__(self) -> str:
         values, counts = np.unique(self.flips, return_counts=True)
@@ -93,9 +96,9 @@ class Robustness:
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """How far to go: CP-SAT or not, seconds for all examples together, CP-SAT's seed and threads.
+    """The options of a search; `time_limit` is in seconds for all examples together.
 
-    With one worker the same seed gives the same answer while no time limit strikes.
+    With one worker the same seed gives the same result unless the time limit is reached.
     """
 
     exact: bool = True
@@ -110,35 +113,35 @@ class Effort:
 
 
 def robustness_of(
-    members: Sequence[BinaryNetwork], inputs: ArrayLike, reading: Reading, effort: Effort
+    members: Sequence["BinaryNetwork"], inputs: ArrayLike, reading: Reading, effort: Effort
 ) -> Robustness:
     """Return for each example the smallest number of input flips that changes the class.
 
-    Ctrl-C keeps what is done; without ortools the answers are bounds where they are not exact.
+    Ctrl-C keeps what is done. Without ortools, some results may be bounds only.
     """
-    work = _Work(Jury(members, reading), members[0].input_spins(inputs), effort)
+    search = _FlipSearch(JointNetwork(members, reading), members[0].input_spins(inputs), effort)
     notice = ""
     try:
-        work.find_witnesses()
+        search.find_witnesses()
         if effort.exact:
-            notice = work.prove()
+            notice = search.prove()
     except KeyboardInterrupt:
         notice = "interrupted: what was known until then"
-    return work.certificate(notice)
+    return search.result(notice)
 
 
-class _Work:
-    """What is known so far of every example."""
+class _FlipSearch:
+    """What is known so far about every example."""
 
-    def __init__(self, jury: Jury, input_spins: SpinMatrix, effort: Effort) -> None:
+    def __init__(self, joint: JointNetwork, input_spins: SpinMatrix, effort: Effort) -> None:
         self.start = time.perf_counter()
-        self.jury, self.input_spins, self.effort = jury, input_spins, effort
-        self.classes = jury.classes(input_spins)
-        self.ways = lower_bounds(jury, input_spins)
-        self.lower = self.ways.min(axis=1)
+        self.joint, self.input_spins, self.effort = joint, input_spins, effort
+        self.classes = joint.classes(input_spins)
+        self.bounds = joint.lower_bounds(input_spins)
+        self.lower = self.bounds.min(axis=1)
         self.bound = self.lower.copy()
         self.witnesses = input_spins.copy()
-        self.flips = np.full(len(input_spins), jury.input_count + 1)
+        self.flips = np.full(len(input_spins), joint.input_count + 1)
 
     @property
     def seconds_left(self) -> float | None:
@@ -152,15 +155,15 @@ class _Work:
         return left is not None and left <= 0
 
     def find_witnesses(self) -> None:
-        """Walk to near inputs of another class, wherever there may be one."""
+        """Search greedily for near inputs of another class, wherever one may exist."""
         rows = np.flatnonzero(self.bound < self.flips)
-        known = self.input_spins[rows], self.classes[rows], self.ways[rows]
-        found = find_witnesses(self.jury, *known, self.is_late)
+        known = self.input_spins[rows], self.classes[rows], self.bounds[rows]
+        found = find_witnesses(self.joint, *known, self.is_late)
         for row, witness in zip(rows.tolist(), found, strict=True):
             self._keep(row, witness)
 
     def prove(self) -> str:
-        """Ask CP-SAT about every example whose bounds differ; return a notice if some are left."""
+        """Run CP-SAT on every example whose bounds differ; return a notice if some are left."""
         open_rows = np.flatnonzero(self.bound < self.flips)
         if not len(open_rows):
             return ""
@@ -171,7 +174,7 @@ class _Work:
             )
             _log.warning("robustness: %s", notice)
             return notice
-        model = FlipModel(self.jury)
+        model = FlipModel(self.joint)
         is_complete = model.complete(self.is_late)
         for done, row in enumerate(open_rows.tolist()):
             if self.is_late() or not is_complete:
@@ -180,11 +183,11 @@ class _Work:
         left = int((self.bound < self.flips).sum())
         return f"the time was up before {left} examples were exact" if left else ""
 
-    def certificate(self, notice: str) -> Robustness:
-        """Put together what is known; every witness is run through the network once more."""
-        decided = self.jury.classes(self.witnesses)
-        is_found = self.flips <= self.jury.input_count
-        assert np.array_equal((decided != self.classes).any(axis=1), is_found)
+    def result(self, notice: str) -> Robustness:
+        """Return what is known; every witness is run through the network once more."""
+        other_classes = self.joint.classes(self.witnesses)
+        is_found = self.flips <= self.joint.input_count
+        assert np.array_equal((other_classes != self.classes).any(axis=1), is_found)
         assert (self.lower <= self.bound).all()
         assert (self.bound <= self.flips).all()
         return Robustness(
@@ -194,8 +197,8 @@ class _Work:
             self.bound,
             self.flips,
             self.witnesses,
-            decided,
-            self.jury.reading,
+            other_classes,
+            self.joint.reading,
             time.perf_counter() - self.start,
             notice if (self.bound < self.flips).any() else "",
         )
@@ -219,7 +222,3 @@ class _Work:
         flips = int((witness != self.input_spins[row]).sum())
         if flips:
             self.witnesses[row], self.flips[row] = witness, flips
-
-
-def _some(count: Any, thing: str) -> str:
-    return f"{count} {thing}{'' if count == 1 else 's'}"

@@ -1,59 +1,33 @@
-"""A model card in numbers: what a network is made of, and how it does on data.
+"""A network or a committee in numbers: its size, its margins and its accuracy.
 
-Network, inputs and outputs if there are any -> Summary.  Margins: paper, eq:sumofmargins and
-eq:sumofmargins2.
+Networks that vote, with inputs and outputs if there are any -> Summary.  A network is a committee
+of one.  Margins: paper, eq:sumofmargins and eq:sumofmargins2.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import SpinMatrix, require_spin_matrix
 from qubonn.encoding import Reading, require_reading
 from qubonn.errors import RangeError
-from qubonn.network.binary_network import BinaryNetwork
-from qubonn.network.forward import Margins, largest
+from qubonn.network.forward import decide
 from qubonn.topology import Topology
 
+if TYPE_CHECKING:
+    from qubonn.network.binary_network import BinaryNetwork
+
 MOST_OUTPUTS = 12  # shown one by one
-Rows = Iterator[tuple[str, str]]
-
-
-class Card(ABC):
-    """Numbers with names, shown as aligned text or as a table of a notebook."""
-
-    @property
-    @abstractmethod
-    def title(self) -> str:
-        """What the numbers are about."""
-
-    @abstractmethod
-    def rows(self) -> Rows:
-        """Give names and values, as text."""
-
-    def __repr__(self) -> str:
-        rows = list(self.rows())
-        left, right = (max(len(row[side]) for row in rows) for side in (0, 1))
-        lines = [f"{name:<{left}}  {value:>{right}}".rstrip() for name, value in rows]
-        return "\n".join([self.title, *lines])
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th>"
-            f"<td style='text-align:right'>{escape(value)}</td></tr>"
-            for name, value in self.rows()
-        )
-        return f"<table><caption>{escape(self.title)}</caption>{rows}</table>"
+Rows = Iterator[tuple[str, str]]  # names and values
 
 
 @dataclass(frozen=True)
 class Size:
-    """What a topology consists of; every weight and every bias is one bit."""
+    """The parts of a topology; every weight and every bias is one bit."""
 
     inputs: int
     hidden: int
@@ -65,7 +39,7 @@ class Size:
 
     @classmethod
     def of(cls, topology: Topology) -> "Size":
-        """Count."""
+        """Count the parts."""
         levels = topology.levels_or_none(())
         return cls(
             inputs=topology.input_count,
@@ -88,23 +62,20 @@ class Size:
         return self.weights + self.biases
 
     def rows(self) -> Rows:
-        """Give names and values."""
-        for name in ("inputs", "hidden", "outputs"):
-            yield name, f"{getattr(self, name):,}"
-        yield "levels", "cyclic" if self.levels is None else f"{self.levels:,}"
-        for name in ("arcs", "weights", "biases"):
-            yield name, f"{getattr(self, name):,}"
+        """Return names and values."""
+        for name, value in vars(self).items():
+            yield name, "cyclic" if value is None else f"{value:,}"
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How many examples are decided right as a whole, and how many for each output."""
+    """The fraction of examples with all outputs right, and with each output right."""
 
     accuracy: float
     output_accuracies: tuple[float, ...]
 
     def rows(self) -> Rows:
-        """Give names and values; of many outputs the worst and the best."""
+        """Return names and values; of many outputs only the worst and the best."""
         yield "accuracy", f"{self.accuracy:.3f}"
         if len(self.output_accuracies) > MOST_OUTPUTS:
             yield "  worst output", f"{min(self.output_accuracies):.3f}"
@@ -114,22 +85,30 @@ class Scores:
             yield f"  output {number}", f"{accuracy:.3f}"
 
 
-@dataclass(frozen=True, repr=False)
-class Summary(Card):
-    """A network in numbers; those of data are None where no data was given."""
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Summary:
+    """A network or a committee in numbers, as aligned text or as a table in a notebook.
+
+    S1, S2 and the margin are means over the members of a committee. A member alone is read as the
+    committee is. What depends on data is None where no data was given.
+    """
 
     topology: Topology
-    size: Size
+    member_count: int | None  # None for a network
+    reading: Reading
+    size: Size  # of each member
     examples: int | None = None
-    s1: int | None = None
-    s2: int | None = None
-    mean_margin: float | None = None  # of all neurons and examples: S2 divided by their number
+    s1: float | None = None
+    s2: float | None = None
+    mean_margin: float | None = None  # of all members, neurons and examples
+    disagreement: float | None = None  # share of pairs of members and examples; None for one member
+    member_accuracies: tuple[float, ...] | None = None
     scores: Scores | None = None
 
     @property
     def bits(self) -> int:
-        """One for each weight and each bias."""
-        return self.size.bits
+        """One for each weight and each bias of each member."""
+        return (self.member_count or 1) * self.size.bits
 
     @property
     def packed_bytes(self) -> int:
@@ -138,76 +117,128 @@ class Summary(Card):
 
     @property
     def accuracy(self) -> float | None:
-        """The fraction of examples that are decided right."""
+        """The fraction of examples with all outputs right."""
         return None if self.scores is None else self.scores.accuracy
 
     @property
+    def mean_member_accuracy(self) -> float | None:
+        """The same for the members one by one, on average."""
+        return None if self.member_accuracies is None else float(np.mean(self.member_accuracies))
+
+    @property
     def title(self) -> str:
-        """The layers, where they are known."""
-        return "BinaryNetwork" + layers_of(self.topology)
+        """The kind, and the layers where they are known."""
+        shapes = self.topology.layer_shapes or ()
+        layers = " -> ".join("x".join(map(str, shape)) for shape in shapes)
+        if self.member_count is None:
+            return f"BinaryNetwork {layers}".rstrip()
+        return f"Committee of {self.member_count}{f', each {layers}' if layers else ''}"
 
     def rows(self) -> Rows:
-        """Give names and values."""
-        yield from self.size.rows()
+        """Return names and values."""
+        if self.member_count is None:
+            yield from self.size.rows()
+        else:
+            yield "members", f"{self.member_count:,}"
+            yield "reading", self.reading
+            yield "each member", ""
+            yield from ((f"  {name}", value) for name, value in self.size.rows())
         yield "parameter bits", f"{self.bits:,}"
         yield "bytes, packed", f"{self.packed_bytes:,}"
         if self.examples is not None:
             yield "examples", f"{self.examples:,}"
-            yield "S1", f"{self.s1:,}"
-            yield "S2", f"{self.s2:,}"
-            yield "mean margin", f"{self.mean_margin:.2f}"
+            yield from self._margin_rows()
         if self.scores is not None:
-            yield from self.scores.rows()
+            yield from self._accuracy_rows(self.scores)
+
+    def _margin_rows(self) -> Rows:
+        of, digits = ("", 0) if self.member_count is None else (", mean member", 1)
+        yield f"S1{of}", f"{self.s1:,.{digits}f}"
+        yield f"S2{of}", f"{self.s2:,.{digits}f}"
+        yield "mean margin", f"{self.mean_margin:.2f}"
+        if self.disagreement is not None:
+            yield "disagreement", f"{self.disagreement:.3f}"
+
+    def _accuracy_rows(self, scores: Scores) -> Rows:
+        if self.member_count is not None and self.member_accuracies is not None:
+            yield "accuracy, mean member", f"{self.mean_member_accuracy:.3f}"
+            yield "accuracy, best member", f"{max(self.member_accuracies):.3f}"
+        yield from scores.rows()
+
+    def __repr__(self) -> str:
+        rows = list(self.rows())
+        left, right = (max(len(row[side]) for row in rows) for side in (0, 1))
+        lines = [f"{name:<{left}}  {value:>{right}}".rstrip() for name, value in rows]
+        return "\n".join([self.title, *lines])
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:right'>{escape(value)}</td></tr>"
+            for name, value in self.rows()
+        )
+        return f"<table><caption>{escape(self.title)}</caption>{rows}</table>"
 
 
 def summarise(
-    network: BinaryNetwork,
+    members: Sequence["BinaryNetwork"],
     inputs: ArrayLike | None,
     outputs: ArrayLike | None,
     reading: Reading,
+    *,
+    is_committee: bool,
 ) -> Summary:
-    """Count what the network is made of; with data, measure its margins and its accuracy."""
-    require_inputs(inputs, outputs)
-    require_reading(reading)
-    topology = network.topology
+    """Count the parts of the members; with data, measure their margins and their accuracy."""
+    if inputs is None and outputs is not None:
+        raise RangeError("summary needs the inputs that the outputs belong to; got outputs alone")
+    bare = Summary(
+        topology=members[0].topology,
+        member_count=len(members) if is_committee else None,
+        reading=require_reading(reading),
+        size=Size.of(members[0].topology),
+    )
     if inputs is None:
-        return Summary(topology, Size.of(topology))
-    done = network.forward(inputs)
-    margins = Margins(np.abs(done.pre_activations))
-    scores = None
-    if outputs is not None:
-        first = topology.outputs.start
-        decided = done.activation_spins[:, first:]
-        if reading == "largest":
-            decided = largest(done.pre_activations[:, first - topology.input_count :])
-        scores = score(decided, outputs)
-    return Summary(
-        topology,
-        Size.of(topology),
-        len(done.activation_spins),
-        margins.s1,
-        margins.s2,
-        margins.s2 / margins.magnitudes.size,
-        scores,
+        return bare
+    votes, margins = [], []
+    for member in members:
+        done = member.forward(inputs)
+        votes.append(done.votes(reading))
+        margins.append((done.margins.s1, done.margins.s2))
+    predicted = [decide(one, reading) for one in votes]
+    s1, s2 = np.mean(margins, axis=0).tolist()
+    measured = replace(
+        bare,
+        examples=len(votes[0]),
+        s1=s1,
+        s2=s2,
+        mean_margin=s2 / (len(votes[0]) * bare.topology.neuron_count),
+        disagreement=_disagreement(np.stack(predicted)),
+    )
+    if outputs is None:
+        return measured
+    return replace(
+        measured,
+        member_accuracies=tuple(score(one, outputs).accuracy for one in predicted),
+        scores=score(decide(np.sum(votes, axis=0), reading), outputs),
     )
 
 
-def score(decided: SpinMatrix, outputs: ArrayLike) -> Scores:
-    """Compare what is decided with what is wanted, example by example and output by output."""
-    rows, columns = decided.shape
-    wanted = require_spin_matrix("outputs", outputs, columns=columns, of="output neuron", rows=rows)
-    is_right = decided == wanted
+def score(predicted: SpinMatrix, outputs: ArrayLike) -> Scores:
+    """Compare predicted with actual outputs, example by example and output by output."""
+    rows, columns = predicted.shape
+    actual = require_spin_matrix("outputs", outputs, columns=columns, of="output neuron", rows=rows)
+    is_right = predicted == actual
     return Scores(float(is_right.all(axis=1).mean()), tuple(is_right.mean(axis=0).tolist()))
 
 
-def require_inputs(inputs: Any, outputs: Any) -> None:
-    """Refuse outputs without the inputs they belong to."""
-    if inputs is None and outputs is not None:
-        raise RangeError("summary needs the inputs that the outputs belong to; got outputs alone")
-
-
-def layers_of(topology: Topology) -> str:
-    """Return the layers as text, empty where they are not known."""
-    shapes: Sequence[Sequence[int]] = topology.layer_shapes or ()
-    layers = " -> ".join("x".join(map(str, shape)) for shape in shapes)
-    return f" {layers}" if layers else ""
+def _disagreement(predicted: NDArray[np.int8]) -> float | None:
+    """Return the share of pairs of members that differ; of members x examples x outputs."""
+    member_count, example_count, output_count = map(int, predicted.shape)
+    if member_count == 1:
+        return None
+    _, code_of = np.unique(predicted.reshape(-1, output_count), axis=0, return_inverse=True)
+    equal_pairs = 0
+    for column in code_of.reshape(member_count, example_count).T:
+        counts = np.bincount(column)
+        equal_pairs += int((counts * (counts - 1)).sum())
+    return 1 - equal_pairs / (example_count * member_count * (member_count - 1))

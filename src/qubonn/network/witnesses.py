@@ -1,9 +1,10 @@
 """Near inputs of another class, found by flipping one input after another.
 
-Jury, inputs, bounds -> for each example an input of another class, as near as a greedy search gets.
-From the votes back to the inputs, every node gets an urge to change: its gain for what listens to
-it, divided by what that still needs. The input with the strongest urge is flipped, until the class
-changes; then flips that turn out needless are taken back, and pairs of flips are exchanged for one.
+JointNetwork, inputs, bounds -> for each example an input of another class, as near as a greedy
+search gets.  From the votes back to the inputs, every node gets a priority: the sum over its
+targets of what its change gains for each, divided by what that target still needs. The input of
+highest priority is flipped until the class changes; then needless flips are undone, and pairs of
+flips are exchanged for one.
 """
 
 from collections.abc import Callable
@@ -15,15 +16,15 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
 from qubonn.network.forward import chunks
-from qubonn.network.joint_network import Hearing, Jury, needs_of
+from qubonn.network.joint_network import JointNetwork, JointPass, needs_of
 
-SHARPNESSES = (1.0, 2.0, 4.0)  # how much neurons that need little are preferred; each is tried
-LOOK_AHEAD = 16  # strongest inputs of which one may change the class at once
+SHARPNESSES = (1.0, 2.0, 4.0)  # preference for neurons that need little; each is tried
+LOOK_AHEAD = 16  # inputs of highest priority that are tried first: one may change the class
 MOST_EXCHANGED = 40  # flips of a walk whose pairs are tried
 
 
 def find_witnesses(
-    jury: Jury,
+    joint: JointNetwork,
     input_spins: SpinMatrix,
     classes: SpinMatrix,
     bounds: IntVector,
@@ -31,18 +32,18 @@ def find_witnesses(
 ) -> SpinMatrix:
     """Return the nearest input of another class that was found; the input itself where none was.
 
-    `bounds` (examples x outputs) say how many flips each way to change the class needs at least.
-    Stops where it is when `is_late` says so.
+    `bounds` (examples x outputs) are lower bounds on the flips of each way to change the class.
+    Stops early when `is_late` returns True.
     """
     found = input_spins.copy()
-    rows_each = LOOK_AHEAD * len(SHARPNESSES) * jury.output_count
-    for rows in chunks(len(found), rows_each * jury.network.topology.node_count):
+    rows_each = LOOK_AHEAD * len(SHARPNESSES) * joint.output_count
+    for rows in chunks(len(found), rows_each * joint.topology.node_count):
         starts, own, needed = input_spins[rows], classes[rows], bounds[rows]
-        walks = _nearest(jury, starts, own, needed.argmin(axis=1)[:, np.newaxis], is_late)
+        walks = _nearest(joint, starts, own, needed.argmin(axis=1)[:, np.newaxis], is_late)
         least = needed.min(axis=1)
-        left = np.flatnonzero(walks.flips() > least)  # then every other way is tried too
-        columns = np.tile(np.arange(jury.output_count), (len(left), 1))
-        others = _nearest(jury, starts[left], own[left], columns, is_late)
+        left = np.flatnonzero(walks.flips() > least)  # these try every other way too
+        columns = np.tile(np.arange(joint.output_count), (len(left), 1))
+        others = _nearest(joint, starts[left], own[left], columns, is_late)
         walks.take_shorter(left, others)
         walks.exchange(least, is_late)
         found[rows][walks.has_arrived] = walks.spins[walks.has_arrived]
@@ -50,42 +51,42 @@ def find_witnesses(
 
 
 def _nearest(
-    jury: Jury,
+    joint: JointNetwork,
     starts: SpinMatrix,
     classes: SpinMatrix,
     columns: IntVector,
     is_late: Callable[[], bool],
 ) -> "_Walks":
     """Walk from each example to each of its `columns`; return the shortest walk of each."""
-    walks = _Walks.away_from(jury, starts, classes, columns)
+    walks = _Walks.away_from(joint, starts, classes, columns)
     walks_each = columns.shape[1] * len(SHARPNESSES)
     walks.go(walks_each, is_late)
-    walks.take_back()
+    walks.undo_needless()
     shortest = walks.flips().reshape(-1, walks_each).argmin(axis=1)
     return walks.pick(np.arange(len(shortest)) * walks_each + shortest)
 
 
 @dataclass(frozen=True, eq=False)
 class _Walks:
-    """Walks away from examples, each towards one way to change the class."""
+    """Sequences of flips that start at examples, each towards one way to change the class."""
 
-    jury: Jury
+    joint: JointNetwork
     starts: SpinMatrix  # walks x inputs
     classes: SpinMatrix  # of the starts
-    columns: IntVector  # which threshold is to be crossed
+    columns: IntVector  # the threshold to cross
     sharpness: NDArray[np.float64]
-    spins: SpinMatrix  # where each walk is
+    spins: SpinMatrix  # the inputs after the flips so far
     has_arrived: NDArray[np.bool_]
 
     @classmethod
     def away_from(
-        cls, jury: Jury, starts: SpinMatrix, classes: SpinMatrix, columns: IntVector
+        cls, joint: JointNetwork, starts: SpinMatrix, classes: SpinMatrix, columns: IntVector
     ) -> "_Walks":
-        """Begin a walk from each example to each of its columns with each sharpness."""
+        """Start a walk from each example to each of its columns with each sharpness."""
         count = columns.shape[1] * len(SHARPNESSES)
         spins = np.repeat(starts, count, axis=0)
         return cls(
-            jury,
+            joint,
             spins,
             np.repeat(classes, count, axis=0),
             np.repeat(columns.ravel(), len(SHARPNESSES)),
@@ -97,7 +98,7 @@ class _Walks:
     def pick(self, walks: IntVector) -> "_Walks":
         """Copy some walks."""
         return _Walks(
-            self.jury,
+            self.joint,
             self.starts[walks],
             self.classes[walks],
             self.columns[walks],
@@ -107,14 +108,14 @@ class _Walks:
         )
 
     def flips(self) -> IntVector:
-        """Return the length of each walk; one more than there are inputs if it leads nowhere."""
+        """Return the length of each walk; the number of inputs plus 1 if it has not arrived."""
         lengths = (self.spins != self.starts).sum(axis=1)
-        return np.where(self.has_arrived, lengths, self.jury.input_count + 1)
+        return np.where(self.has_arrived, lengths, self.joint.input_count + 1)
 
     def go(self, walks_each: int, is_late: Callable[[], bool]) -> None:
-        """Flip one input of each walk at a time, until one walk of each example has arrived."""
-        active = np.flatnonzero(self._leads_somewhere())
-        for _ in range(self.jury.input_count):
+        """Flip one input of each walk at a time until one walk of each example has arrived."""
+        active = np.flatnonzero(self._can_arrive())
+        for _ in range(self.joint.input_count):
             if not len(active) or is_late():
                 break
             chosen, is_there = self.pick(active).choose()
@@ -123,7 +124,7 @@ class _Walks:
             is_done = np.isin(active // walks_each, active[is_there] // walks_each)
             active = active[~is_done]
 
-    def take_back(self) -> None:
+    def undo_needless(self) -> None:
         """Undo flips one at a time while the class stays changed."""
         active = np.flatnonzero(self.has_arrived)
         while len(active):
@@ -136,29 +137,29 @@ class _Walks:
             self.spins[active] = tried[works[first]]
 
     def take_shorter(self, walks: IntVector, others: "_Walks") -> None:
-        """Put each of `others` in the place of one of `walks` where it is shorter."""
+        """Replace each of `walks` by the one in `others` where that is shorter."""
         is_shorter = others.flips() < self.flips()[walks]
         places = walks[is_shorter]
         for name in ("columns", "sharpness", "spins", "has_arrived"):
             getattr(self, name)[places] = getattr(others, name)[is_shorter]
 
     def exchange(self, bounds: IntVector, is_late: Callable[[], bool]) -> None:
-        """Put one flip in place of two while that changes the class too."""
+        """Replace two flips by one while the class stays changed."""
         for walk in np.flatnonzero(self.has_arrived):
             while self.flips()[walk] > bounds[walk] and not is_late():
                 if not self._exchange_two(int(walk)):
                     break
 
     def choose(self) -> tuple[IntVector, NDArray[np.bool_]]:
-        """Pick the input of strongest urge, or a strong one that changes the class at once."""
-        count = min(LOOK_AHEAD, self.jury.input_count)
-        strongest = np.argsort(-self._urges(), axis=1, kind="stable")[:, :count]
+        """Return the input of highest priority, or one of high priority that changes the class."""
+        count = min(LOOK_AHEAD, self.joint.input_count)
+        first_inputs = np.argsort(-self._priorities(), axis=1, kind="stable")[:, :count]
         walks = np.repeat(np.arange(len(self.spins)), count)
         tried = self.spins[walks]
-        tried[np.arange(len(tried)), strongest.ravel()] *= -1
+        tried[np.arange(len(tried)), first_inputs.ravel()] *= -1
         changes = self._is_changed(tried, walks).reshape(-1, count)
-        along = np.arange(len(self.spins)), changes.argmax(axis=1)  # the first where none does
-        return strongest[along], changes[along]
+        chosen = np.arange(len(self.spins)), changes.argmax(axis=1)  # 0 where none does
+        return first_inputs[chosen], changes[chosen]
 
     def _exchange_two(self, walk: int) -> bool:
         flipped = np.flatnonzero(self.spins[walk] != self.starts[walk])[:MOST_EXCHANGED]
@@ -174,36 +175,36 @@ class _Walks:
             self.spins[walk, chosen[first]] *= -1
         return bool(is_there[first])
 
-    def _leads_somewhere(self) -> NDArray[np.bool_]:
-        """With "largest" no lead of the winner over itself can fall."""
+    def _can_arrive(self) -> NDArray[np.bool_]:
+        """Return which walks have a threshold to cross; with "largest" the winner has none."""
         is_winner = self.classes[np.arange(len(self.classes)), self.columns] > 0
-        return ~is_winner if self.jury.reading == "largest" else np.full(len(self.spins), True)
+        return ~is_winner if self.joint.reading == "largest" else np.full(len(self.spins), True)
 
     def _is_changed(self, input_spins: SpinMatrix, walks: IntVector) -> NDArray[np.bool_]:
-        return np.asarray((self.jury.classes(input_spins) != self.classes[walks]).any(axis=1))
+        return np.asarray((self.joint.classes(input_spins) != self.classes[walks]).any(axis=1))
 
-    def _urges(self) -> NDArray[np.float64]:
-        """Return how much each input wants to flip: walks x inputs, -inf where it has flipped."""
-        jury = self.jury
-        hearing = jury.hear(self.spins)
-        urges, spins = self._wishes(hearing), hearing.activation_spins
-        for level in reversed(jury.plan):
-            sums = hearing.pre_activations[:, level.nodes - jury.input_count]
+    def _priorities(self) -> NDArray[np.float64]:
+        """Return the priorities of the inputs: walks x inputs, -inf where one has been flipped."""
+        joint = self.joint
+        done = joint.run(self.spins)
+        priorities, spins = self._vote_priorities(done), done.activation_spins
+        for level in reversed(joint.plan):
+            sums = done.pre_activations[:, level.nodes - joint.input_count]
             needs = needs_of(sums) ** self.sharpness[:, np.newaxis]
-            push = urges[:, level.nodes] * spins[:, level.nodes] / needs
-            urges[:, level.sources] += spins[:, level.sources] * (push @ level.matrix.T)
-        urges = urges[:, : jury.input_count]
-        urges[self.spins != self.starts] = -np.inf
-        return urges
+            weighted = priorities[:, level.nodes] * spins[:, level.nodes] / needs
+            priorities[:, level.sources] += spins[:, level.sources] * (weighted @ level.matrix.T)
+        priorities = priorities[:, : joint.input_count]
+        priorities[self.spins != self.starts] = -np.inf
+        return priorities
 
-    def _wishes(self, hearing: Hearing) -> NDArray[np.float64]:
-        """Return the urges of the nodes that are voted with."""
-        jury, sources = self.jury, self.jury.ballot.sources
-        urges = np.zeros(hearing.activation_spins.shape)
-        for asked in jury.thresholds(hearing.votes, self.classes):
-            columns = self.columns[asked.rows]
-            directions = asked.directions[np.arange(len(columns)), columns]
-            here = np.ix_(asked.rows, sources)
-            pull = asked.matrix.T[columns] * directions[:, np.newaxis]
-            urges[here] = hearing.activation_spins[here] * pull
-        return urges
+    def _vote_priorities(self, done: JointPass) -> NDArray[np.float64]:
+        """Return the priorities of the nodes that are sources of the votes."""
+        joint, sources = self.joint, self.joint.vote_level.sources
+        priorities = np.zeros(done.activation_spins.shape)
+        for part in joint.thresholds(done.votes, self.classes):
+            columns = self.columns[part.rows]
+            directions = part.directions[np.arange(len(columns)), columns]
+            here = np.ix_(part.rows, sources)
+            gains = part.matrix.T[columns] * directions[:, np.newaxis]
+            priorities[here] = done.activation_spins[here] * gains
+        return priorities

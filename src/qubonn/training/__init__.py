@@ -7,12 +7,10 @@ from qubonn.training.decode import Decoding, decode_samples
 from qubonn.training.dropout import Dropout
 from qubonn.training.one_shot import train
 from qubonn.training.result import Iteration, TrainingResult
-from qubonn.training.summary import CommitteeSummary
 
 __all__ = [
     "Batches",
     "Committee",
-    "CommitteeSummary",
     "Decoding",
     "Dropout",
     "Iteration",

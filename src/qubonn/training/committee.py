@@ -6,25 +6,22 @@ Networks -> Committee.  The paper anneals 1,000 replicas and keeps one; the othe
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import SpinMatrix, require_count, require_matrix, require_spin_matrix
+from qubonn.checks import SpinMatrix, require_count, require_matrix
 from qubonn.encoding import CodeBook, Reading, require_reading
 from qubonn.errors import FileFormatError, QubonnError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network import BinaryNetwork, load_network
-from qubonn.network.files import network_arrays, network_of
-from qubonn.network.forward import largest, sign
+from qubonn.network import BinaryNetwork, Summary, load_network, network_of
+from qubonn.network.files import network_arrays
+from qubonn.network.forward import decide
 from qubonn.network.robustness import Effort, Robustness, robustness_of
+from qubonn.network.summary import score, summarise
 from qubonn.storage import read_arrays, write_arrays
-
-if TYPE_CHECKING:
-    from qubonn.training.summary import CommitteeSummary
-
 
 EVIDENCE_UNIT = 2.0**-20  # of log odds: whole numbers, so that ties stay ties
 WARMTH = 0.6  # of sums, times the root of their terms: least log loss on held-out examples
@@ -60,20 +57,13 @@ class Committee:
         Much work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
         """
         topology = self.members[0].topology
-        columns, first = topology.input_count, topology.outputs.start
+        columns = topology.input_count
         matrix = require_matrix("inputs", inputs, columns=columns, of="input neuron")
         if is_worth_packing(topology, len(matrix), len(self)):
             packed = self._packed
             return packed.votes(matrix) if self.reading == "signs" else packed.output_sums(matrix)
-        total: NDArray[np.int64] | int = 0
-        for member in self.members:
-            done = member.forward(matrix)
-            if self.reading == "signs":
-                total = total + done.activation_spins[:, first:].astype(np.int64)
-            else:
-                neurons = done.pre_activations[:, first - member.topology.input_count :]
-                total = total + neurons.astype(np.int64)
-        return np.asarray(total)
+        members = (member.forward(matrix).votes(self.reading) for member in self.members)
+        return reduce(np.add, members)
 
     def packed(self, *, thread_count: int | None = None) -> PackedNetwork:
         """Return all members at one bit a weight, for votes only; all cores unless told."""
@@ -86,21 +76,11 @@ class Committee:
 
     def predict_outputs(self, inputs: ArrayLike) -> SpinMatrix:
         """Return what the committee decides, one row of spins per example."""
-        votes = self.votes(inputs)
-        return sign(votes) if self.reading == "signs" else largest(votes)
+        return decide(self.votes(inputs), self.reading)
 
     def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:
-        """Return the fraction of examples for which every output is right."""
-        predicted = self.predict_outputs(inputs)
-        topology = self.members[0].topology
-        wanted = require_spin_matrix(
-            "outputs",
-            outputs,
-            columns=topology.output_count,
-            of="output neuron",
-            rows=len(predicted),
-        )
-        return float((predicted == wanted).all(axis=1).mean())
+        """Return the fraction of examples with all outputs right."""
+        return score(self.predict_outputs(inputs), outputs).accuracy
 
     def robustness(
         self,
@@ -118,13 +98,9 @@ class Committee:
         effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
         return robustness_of(self.members, inputs, self.reading, effort)
 
-    def summary(
-        self, inputs: ArrayLike | None = None, outputs: ArrayLike | None = None
-    ) -> "CommitteeSummary":
+    def summary(self, inputs: ArrayLike | None = None, outputs: ArrayLike | None = None) -> Summary:
         """Return the committee in numbers; with data also margins, accuracy and disagreement."""
-        from qubonn.training.summary import summarise_committee
-
-        return summarise_committee(self, inputs, outputs)
+        return summarise(self.members, inputs, outputs, self.reading, is_committee=True)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all members to one file; read it back with ``qubonn.load``."""

@@ -28,7 +28,7 @@ def topologies(draw: st.DrawFn) -> qn.Topology:
 
 
 @st.composite
-def juries(draw: st.DrawFn, *, most: int = 1) -> list[qn.BinaryNetwork]:
+def committees(draw: st.DrawFn, *, most: int = 1) -> list[qn.BinaryNetwork]:
     topology = draw(topologies())
     seeds = draw(st.lists(st.integers(0, 2**32), min_size=1, max_size=most))
     return [qn.BinaryNetwork.random(topology, seed=seed) for seed in seeds]
