@@ -47,10 +47,10 @@ class Settling(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """The consistent states that were found, one per row, the one the dynamics reached first.
+    """The consistent states that were found, one per row; the one that updates reached is first.
 
-    ``closest`` is the state with the fewest inconsistent neurons that was met; it equals
-    ``states[0]`` where there is one.
+    ``closest`` is the state with the fewest inconsistent neurons; it equals ``states[0]`` if there
+    is one.
     """
 
     outcome: Settling
@@ -78,11 +78,11 @@ def settle(
     sweep_count: int = 100,
     exact_limit: int = 16,
 ) -> Settled:
-    """Update neurons one at a time until nothing changes; then search exactly if that is small.
+    """Update neurons one at a time until nothing changes; then search exactly if that is feasible.
 
     Asynchronous updates run in random order from `start` (spins of all nodes; default: random) and
     from ``start_count - 1`` random states. The exact search cuts the cycles at as few nodes as a
-    greedy choice finds and tries both spins of each cut node, at most ``2**exact_limit`` states; it
+    greedy choice gives and tries both spins of each cut node, at most ``2**exact_limit`` states; it
     finds all consistent states. `clamped` is (nodes, spins): neurons that keep a given spin and
     need not be consistent; like the inputs, they overrule `start`.
 
@@ -91,16 +91,16 @@ def settle(
     >>> BinaryNetwork(pair, [1, 1], [1, 1]).settle([])
     Settled(SEVERAL, 2 states: several consistent states exist)
     """
-    search = _Search(network, input_spins, clamped)
+    conditions = _Consistency(network, input_spins, clamped)
     most = require_count("exact_limit", exact_limit, least=0)
-    reached = _asynchronous(search, start, seed, start_count, sweep_count)
-    wrong_counts = search.inconsistencies(reached)
+    reached = _asynchronous(conditions, start, seed, start_count, sweep_count)
+    wrong_counts = conditions.inconsistencies(reached)
     consistent = reached[wrong_counts == 0]
     closest = reached[np.argmin(wrong_counts)]
-    cut = feedback_nodes(network.topology, search.held, most=most)
+    cut = feedback_nodes(network.topology, conditions.held, most=most)
     is_exact = len(cut) <= most
     if is_exact:
-        consistent = np.concatenate([consistent, *_exact(search, cut)])
+        consistent = np.concatenate([consistent, *_exact(conditions, cut)])
     states = _distinct(consistent)
     if len(states):
         closest = states[0]
@@ -108,9 +108,9 @@ def settle(
 
 
 def feedback_nodes(topology: Topology, held: IntVector, *, most: int | None = None) -> IntVector:
-    """Return nodes whose knowledge breaks every cycle, beside the `held` ones; greedy, not minimal.
+    """Return nodes that break every cycle together with the `held` ones; greedy, not minimal.
 
-    Gives up after ``most + 1`` nodes: each costs a walk over all arcs.
+    Stops after ``most + 1`` nodes: each costs a pass over all arcs.
     """
     chosen: list[int] = []
     is_out = np.zeros(topology.node_count, dtype=bool)
@@ -127,8 +127,8 @@ def feedback_nodes(topology: Topology, held: IntVector, *, most: int | None = No
     return np.array(sorted(chosen), dtype=np.int64)
 
 
-class _Search:
-    """What the dynamics and the exact search both need of a network and one example."""
+class _Consistency:
+    """The conditions on consistent states of a network for one example; for both searches."""
 
     def __init__(
         self,
@@ -187,17 +187,17 @@ def _require_clamped(
 
 
 def _asynchronous(
-    search: _Search, start: ArrayLike | None, seed: int, start_count: int, sweep_count: int
+    conditions: _Consistency, start: ArrayLike | None, seed: int, start_count: int, sweep_count: int
 ) -> SpinMatrix:
     generator = np.random.default_rng(require_count("seed", seed, least=0))
     count = require_count("start_count", start_count)
-    node_count = search.topology.node_count
+    node_count = conditions.topology.node_count
     states = (2 * generator.integers(2, size=(count, node_count)) - 1).astype(np.int8)
     if start is not None:
         states[0] = require_spins("start", start, count=node_count, of="node")
-    # one row per node, so that what a neuron listens to lies together; float32 is exact here
-    spins = search.complete(states).T.astype(np.float32)
-    rules = search.rules()
+    # one row per node, so that the sources of a neuron are contiguous; float32 is exact here
+    spins = conditions.complete(states).T.astype(np.float32)
+    rules = conditions.rules()
     free = np.array(list(rules), dtype=np.int64)
     for _ in range(require_count("sweep_count", sweep_count)):
         before = spins.copy()
@@ -209,18 +209,18 @@ def _asynchronous(
     return np.ascontiguousarray(spins.T, dtype=np.int8)
 
 
-def _exact(search: _Search, cut: IntVector) -> Iterator[SpinMatrix]:
-    """Give every consistent state: guess the cut nodes, let the rest follow, keep what agrees."""
-    network, topology = search.network, search.topology
-    nodes = np.concatenate([cut, search.held])
+def _exact(conditions: _Consistency, cut: IntVector) -> Iterator[SpinMatrix]:
+    """Yield every consistent state: guess the cut nodes, compute the rest, keep what agrees."""
+    network, topology = conditions.network, conditions.topology
+    nodes = np.concatenate([cut, conditions.held])
     plan = plan_levels(topology, network.weight_spins, network.bias_spins, nodes.tolist())
     for rows in chunks(1 << len(cut), topology.node_count):
         guesses = _spins_of(np.arange(rows.start, rows.stop), len(cut))
-        held = np.broadcast_to(search.held_spins, (len(guesses), len(search.held)))
-        inputs = np.broadcast_to(search.input_spins, (len(guesses), topology.input_count))
+        held = np.broadcast_to(conditions.held_spins, (len(guesses), len(conditions.held)))
+        inputs = np.broadcast_to(conditions.input_spins, (len(guesses), topology.input_count))
         found = run_forward(plan, topology, inputs, (nodes, np.hstack([guesses, held])))
-        heard = found.pre_activations[:, cut - topology.input_count]
-        yield found.activation_spins[(sign(heard) == guesses).all(axis=1)]
+        sums = found.pre_activations[:, cut - topology.input_count]
+        yield found.activation_spins[(sign(sums) == guesses).all(axis=1)]
 
 
 def _spins_of(numbers: IntVector, width: int) -> SpinMatrix:
@@ -229,7 +229,7 @@ def _spins_of(numbers: IntVector, width: int) -> SpinMatrix:
 
 
 def _is_on_a_cycle(topology: Topology, is_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which nodes lie on a cycle when the `is_out` nodes are taken away."""
+    """Return which nodes lie on a cycle when the `is_out` nodes are removed."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
