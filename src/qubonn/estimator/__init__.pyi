@@ -1,5 +1,5 @@
 from .classifier import QuboClassifier as QuboClassifier
-from .loading import load as load
+from .files import load as load
 from .plan import Design as Design
 from .plan import PosedProblem as PosedProblem
 from .plan import pose as pose
