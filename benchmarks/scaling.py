@@ -70,7 +70,7 @@ def measure(engine: str, sizes: dict[str, int]) -> tuple[float, float]:
         slower = qn.LiftedAnnealing(replica_count=16, violation="linear", thread_count=1)
         other = lifted._Run(problem, slower, 0, lanes=16)
         rows = np.full((1, 3), 5.0)
-        advance = lambda sweeps: other._advance(np.tile(rows, (sweeps, 1)), lifted.NO_TARGET)  # noqa: E731
+        advance = lambda sweeps: other.sweep(np.tile(rows, (sweeps, 1)))  # noqa: E731
     advance(2)
     sweeps, start = 0, time.process_time()
     while time.process_time() - start < LEAST_SECONDS:

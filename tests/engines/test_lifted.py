@@ -13,7 +13,7 @@ import qubonn as qn
 from formulation.test_energy import problems
 from formulation.test_enumeration import TINY
 from qubonn.engines import LiftedAnnealing
-from qubonn.engines.lifted import NO_TARGET, _Run
+from qubonn.engines.lifted import _Run
 from qubonn.errors import RangeError, TopologyError
 from reference import all_networks, is_feasible
 
@@ -102,7 +102,7 @@ def test_incremental_energies_equal_those_of_full_assignments_after_many_flips(
             output_strength=problem.output_strength,
         )
     run = run_of(problem, seed, violation)
-    run._advance(np.full((30, 3), 2.0), NO_TARGET)
+    run.sweep(np.full((30, 3), 2.0))
     found = run.found(qn.Stop.FINISHED, _NoWatch())  # type: ignore[arg-type]
     # strengths are multiples of 1/8 and the unit is a power of two: exact
     assert np.array_equal(found.energies, slow_energies(run, problem))
@@ -114,7 +114,7 @@ def test_the_change_of_every_flip_is_the_difference_of_two_energies(
     problem: qn.TrainingProblem, seed: int
 ) -> None:
     run = run_of(problem, seed, "squared")
-    run._advance(np.full((3, 3), 2.0), NO_TARGET)
+    run.sweep(np.full((3, 3), 2.0))
     changes = run.changes()[:, 0]
     before = energy_of_lane_0(run)
     places = [

@@ -56,7 +56,7 @@ def kernel_and_chain(
     energies = np.zeros((len(states), lanes), dtype=np.int64)
     for first in range(0, SWEEPS, cut):
         slice_ = temperatures[first : first + cut]
-        kernels.anneal_all(states, energies, generators, order, *lists[:4], slice_)
+        kernels.anneal_all(states, energies, generators, order, lists, slice_)
     found = streams.unpack_states(states, replica_count)
     reported = energies.ravel()[:replica_count] * lists.unit + qubo.offset
     assert np.allclose(reported, qubo.energy(found), rtol=0, atol=0 if qubo.is_exact else 1e-4)

@@ -14,14 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from qubonn.simd.streams import (
-    load_generator,
-    next_random,
-    store_generator,
-    threshold,
-    threshold_scale,
-)
-from qubonn.simd.vectors import at_most, choose, larger, load, store, to_float
+from qubonn.simd.streams import accept, load_generator, store_generator, threshold_scale
+from qubonn.simd.vectors import choose, larger, load, store
 
 
 class Circuit(NamedTuple):
@@ -150,16 +144,10 @@ def activation_change(circuit, weights, activations, counts, k, f, zero):
 
 
 @njit(parallel=True, cache=True)
-def anneal_all(
-    circuit, weights, biases, activations, energies, generators, temperatures, target, sweeps
-):
-    """Advance all blocks; `sweeps` is set to the sweeps that each block made.
-
-    `temperatures` has a row for each sweep: of weights, biases, activations. A block stops early
-    when one of its lanes is at or below `target`.
-    """
+def anneal_all(circuit, weights, biases, activations, energies, generators, temperatures):
+    """Advance all blocks by a sweep a row of `temperatures`: of weights, biases, activations."""
     for block in prange(len(weights)):
-        sweeps[block] = anneal_block(
+        anneal_block(
             circuit,
             weights[block],
             biases[block],
@@ -167,62 +155,65 @@ def anneal_all(
             energies[block],
             generators[block],
             temperatures,
-            target,
         )
 
 
 @njit(cache=True)
-def anneal_block(circuit, weights, biases, activations, energies, generator, temperatures, target):
-    """Advance one block; return its sweeps and leave the energies (1 x lanes) exact."""
+def anneal_block(circuit, weights, biases, activations, energies, generator, temperatures):
+    """Advance one block; leave the energies (1 x lanes) exact."""
     lane_count = energies.shape[1]
     counts = np.zeros((circuit.example_count * circuit.neuron_count, lane_count), dtype=np.int32)
     set_counts(circuit, weights, biases, activations, counts)
     set_energies(circuit, weights, biases, activations, counts, energies)
-    a, b, c, d = load_generator(generator, activations)
+    stream = load_generator(generator, activations)
     energy = load(energies, 0, activations)
     zero = energy * 0
-    bound = to_float(zero + target)
-    done = 0
-    while done < len(temperatures) and not at_most(to_float(energy), bound):
-        scale = threshold_scale(temperatures[done, 0])
+    for sweep in range(len(temperatures)):
+        scale = threshold_scale(temperatures[sweep, 0])
         for w in range(len(weights)):
             change = weight_change(circuit, weights, activations, counts, w, zero)
-            draw, a, b, c, d = next_random(a, b, c, d)
-            accepted = at_most(to_float(change), threshold(draw, scale))
+            accepted, stream = accept(change, stream, scale)
             if accepted:
                 energy = energy + choose(accepted, change, zero)
-                for group in range(circuit.weight_starts[w], circuit.weight_starts[w + 1]):
-                    for k in range(circuit.example_count):
-                        step = weight_step(circuit, weights, activations, w, group, k, zero)
-                        site = k * circuit.neuron_count + circuit.group_target[group]
-                        moved = load(counts, site, activations) + choose(accepted, step, zero)
-                        store(counts, site, moved)
-                weights[w] = weights[w] ^ accepted
-        scale = threshold_scale(temperatures[done, 1])
+                flip_weight(circuit, weights, activations, counts, w, accepted, zero)
+        scale = threshold_scale(temperatures[sweep, 1])
         for j in range(len(biases)):
             change = bias_change(circuit, biases, activations, counts, j, zero)
-            draw, a, b, c, d = next_random(a, b, c, d)
-            accepted = at_most(to_float(change), threshold(draw, scale))
+            accepted, stream = accept(change, stream, scale)
             if accepted:
                 energy = energy + choose(accepted, change, zero)
-                step = choose(accepted, choose(biases[j], zero - 1, zero + 1), zero)
-                for k in range(circuit.example_count):
-                    site = k * circuit.neuron_count + j
-                    store(counts, site, load(counts, site, activations) + step)
-                biases[j] = biases[j] ^ accepted
-        scale = threshold_scale(temperatures[done, 2])
+                flip_bias(circuit, biases, activations, counts, j, accepted, zero)
+        scale = threshold_scale(temperatures[sweep, 2])
         for k in range(circuit.example_count):
             for f in range(len(circuit.free_nodes)):
                 change = activation_change(circuit, weights, activations, counts, k, f, zero)
-                draw, a, b, c, d = next_random(a, b, c, d)
-                accepted = at_most(to_float(change), threshold(draw, scale))
+                accepted, stream = accept(change, stream, scale)
                 if accepted:
                     energy = energy + choose(accepted, change, zero)
                     flip_activation(circuit, weights, activations, counts, k, f, accepted, zero)
-        done += 1
-    store_generator(generator, a, b, c, d)
+    store_generator(generator, stream)
     store(energies, 0, energy)
-    return done
+
+
+@njit(inline="always")
+def flip_weight(circuit, weights, activations, counts, w, accepted, zero):
+    """Flip weight w in the accepted lanes and move the counts of its targets."""
+    for group in range(circuit.weight_starts[w], circuit.weight_starts[w + 1]):
+        for k in range(circuit.example_count):
+            step = weight_step(circuit, weights, activations, w, group, k, zero)
+            site = k * circuit.neuron_count + circuit.group_target[group]
+            store(counts, site, load(counts, site, activations) + choose(accepted, step, zero))
+    weights[w] = weights[w] ^ accepted
+
+
+@njit(inline="always")
+def flip_bias(circuit, biases, activations, counts, j, accepted, zero):
+    """Flip the bias of neuron j in the accepted lanes and move its counts."""
+    step = choose(accepted, choose(biases[j], zero - 1, zero + 1), zero)
+    for k in range(circuit.example_count):
+        site = k * circuit.neuron_count + j
+        store(counts, site, load(counts, site, activations) + step)
+    biases[j] = biases[j] ^ accepted
 
 
 @njit(inline="always")

@@ -29,7 +29,6 @@ from qubonn.stopping import Report, Stop, Watch, require_seed
 
 QUENCH_SWEEPS = 10  # at temperature zero, at the end
 MEASURED = 16  # replicas quenched to measure temperatures
-NO_TARGET = -(2**31) + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +96,7 @@ class _Run:
         self.kernels: Any = import_module("qubonn.engines._lifted_kernels")
         self.streams: Any = import_module("qubonn.simd.streams")
         self.threads: Any = import_module("qubonn.simd.threads").threads
-        self.problem, self.settings, self.sweep = problem, settings, 0
+        self.problem, self.settings, self.sweep_count = problem, settings, 0
         is_squared = settings.violation == "squared"
         self.unit = energy_unit(problem, is_squared=is_squared)
         self.circuit = circuit_of(problem, self.unit, is_squared=is_squared)
@@ -117,15 +116,15 @@ class _Run:
 
     def anneal(self, watch: Watch) -> Stop:
         """Cool in slices and look at the watch in between; quench at the end."""
-        self._advance(np.zeros((0, 3)), NO_TARGET)  # no sweep, but the energies of the start
+        self.sweep(np.zeros((0, 3)))  # no sweep, but the energies of the start
         try:
             temperatures = self.temperatures()
 
-            def advance(start: int, end: int) -> None:
-                self._advance(temperatures[start:end], NO_TARGET)
+            def run_slice(start: int, end: int) -> None:
+                self.sweep(temperatures[start:end])
 
             span = range(len(temperatures))
-            return watch.work(span, len(span), advance, self.best_energy) or Stop.FINISHED
+            return watch.work(span, len(span), run_slice, self.best_energy) or Stop.FINISHED
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
 
@@ -148,7 +147,7 @@ class _Run:
             for packed in (self.weights, self.biases, self.activations)
         )
         shape = (len(order), self.problem.example_count, self.problem.topology.node_count)
-        info = {"sweeps": self.sweep, "seconds": watch.seconds}
+        info = {"sweeps": self.sweep_count, "seconds": watch.seconds}
         return Solutions(
             self.problem,
             weights,
@@ -169,8 +168,8 @@ class _Run:
         )
         return changes * self.unit
 
-    def _advance(self, temperatures: NDArray[np.float64], target: int) -> None:
-        made = np.zeros(len(self.weights), dtype=np.int64)
+    def sweep(self, temperatures: NDArray[np.float64]) -> None:
+        """Make a sweep for each row of temperatures."""
         with self.threads(self.settings.thread_count):
             self.kernels.anneal_all(
                 self.circuit,
@@ -180,10 +179,8 @@ class _Run:
                 self.energies,
                 self.generators,
                 temperatures / self.unit,
-                target,
-                made,
             )
-        self.sweep += len(temperatures)
+        self.sweep_count += len(temperatures)
 
     def _replica_energies(self) -> NDArray[np.float64]:
         energies = self.energies.reshape(-1)[: self.settings.replica_count]
@@ -219,7 +216,7 @@ def _sizes_at_quenched(
 ) -> list[NDArray[np.float64]]:
     """Return the magnitudes of all changes that are not zero: weights, biases, activations."""
     run = _Run(problem, settings, seed=0, lanes=lanes)
-    run._advance(np.zeros((QUENCH_SWEEPS, 3)), NO_TARGET)
+    run.sweep(np.zeros((QUENCH_SWEEPS, 3)))
     changes = np.abs(run.changes()[:, :MEASURED])  # the same whatever the number of lanes
     ends = np.cumsum([run.weights.shape[1], run.biases.shape[1]])
     return [kind[kind > 0] for kind in np.split(changes, ends)]

@@ -18,14 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit, prange
 
-from qubonn.simd.streams import (
-    load_generator,
-    next_random,
-    store_generator,
-    threshold,
-    threshold_scale,
-)
-from qubonn.simd.vectors import at_most, choose, load, store, to_float
+from qubonn.simd.streams import accept, load_generator, store_generator, threshold_scale
+from qubonn.simd.vectors import choose, load, store
 
 # ---- between QUBOs and kernels -----------------------------------------------------------------
 
@@ -90,9 +84,7 @@ def sweep_order(variable_count):
 
 
 @njit(parallel=True, cache=True)
-def anneal_all(
-    states, energies, generators, order, linear, starts, columns, couplings, temperatures
-):
+def anneal_all(states, energies, generators, order, lists, temperatures):
     """Advance all blocks by one sweep a temperature; states, energies and generators in place.
 
     Each row of `states` (blocks x variables) is a block; `energies` (blocks x lanes, int64) are set
@@ -100,37 +92,23 @@ def anneal_all(
     Cutting `temperatures` into slices changes nothing, but each call costs one or two sweeps more.
     """
     for block in prange(len(states)):
-        anneal_block(
-            states[block],
-            energies[block],
-            generators[block],
-            order,
-            linear,
-            starts,
-            columns,
-            couplings,
-            temperatures,
-        )
+        anneal_block(states[block], energies[block], generators[block], order, lists, temperatures)
 
 
 @njit(cache=True)
-def anneal_block(
-    states, energies, generator, order, linear, starts, columns, couplings, temperatures
-):
+def anneal_block(states, energies, generator, order, lists, temperatures):
     """Advance one block by one sweep a temperature: the sequential core of `anneal_all`."""
-    fields = aligned_fields(linear, len(energies))
-    set_fields(fields, states, linear, starts, columns, couplings)
-    sweep_block(fields, states, generator, order, starts, columns, couplings, temperatures)
-    set_energies(energies, fields, states, linear)
+    fields = aligned_fields(lists.linear, len(energies))
+    set_fields(fields, states, lists)
+    sweep_block(fields, states, generator, order, lists, temperatures)
+    set_energies(energies, fields, states, lists.linear)
 
 
 @njit(cache=True)
-def sweep_block(fields, states, generator, order, starts, columns, couplings, temperatures):
-    """Propose each variable once a temperature; keep fields, variables x lanes, up to date.
-
-    A lane accepts if the change of energy is at most a threshold -T ln(u), u uniform: Metropolis.
-    """
-    a, b, c, d = load_generator(generator, states)
+def sweep_block(fields, states, generator, order, lists, temperatures):
+    """Propose each variable once a temperature; keep fields, variables x lanes, up to date."""
+    starts, columns, couplings = lists.starts, lists.columns, lists.couplings
+    stream = load_generator(generator, states)
     for temperature in temperatures:
         scale = threshold_scale(temperature)
         for variable in order:
@@ -138,13 +116,12 @@ def sweep_block(fields, states, generator, order, starts, columns, couplings, te
             state = states[i]
             field = load(fields, i, states)
             step = choose(state, field * 0 - 1, field * 0 + 1)
-            draw, a, b, c, d = next_random(a, b, c, d)
-            accepted = at_most(to_float(step * field), threshold(draw, scale))
+            accepted, stream = accept(step * field, stream, scale)
             if accepted:
                 states[i] = state ^ accepted
                 move = choose(accepted, step, step * 0)
                 add_to_neighbours(fields, i, move, states, starts, columns, couplings)
-    store_generator(generator, a, b, c, d)
+    store_generator(generator, stream)
 
 
 @njit(inline="always")
@@ -157,17 +134,16 @@ def add_to_neighbours(fields, i, move, states, starts, columns, couplings):
 
 
 @njit
-def set_fields(fields, states, linear, starts, columns, couplings):
+def set_fields(fields, states, lists):
     """Set the local field of every variable and lane: linear plus the couplings to set bits."""
+    starts, columns, couplings = lists.starts, lists.columns, lists.couplings
     for variable in range(len(states)):
-        fields[variable, :] = linear[variable]
+        fields[variable, :] = lists.linear[variable]
     for variable in range(len(states)):
         i = np.uint64(variable)
-        state = states[i]
         zero = load(fields, i, states) * 0
-        add_to_neighbours(
-            fields, i, choose(state, zero + 1, zero), states, starts, columns, couplings
-        )
+        risen = choose(states[i], zero + 1, zero)
+        add_to_neighbours(fields, i, risen, states, starts, columns, couplings)
 
 
 @njit

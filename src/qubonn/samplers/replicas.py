@@ -43,10 +43,7 @@ class Replicas:
             self._energies,
             self._generators,
             self._order,
-            lists.linear,
-            lists.starts,
-            lists.columns,
-            lists.couplings,
+            lists,
             temperatures / lists.unit,
         )
         self.sweep += len(temperatures)
@@ -99,9 +96,7 @@ class Replicas:
         """Magnitude of the energy change of each flip: variables x lanes of the first block."""
         lists = self._lists
         fields = np.empty((len(lists.linear), self._lanes), dtype=lists.couplings.dtype)
-        self.kernels.set_fields(
-            fields, self._packed[0], lists.linear, lists.starts, lists.columns, lists.couplings
-        )
+        self.kernels.set_fields(fields, self._packed[0], lists)
         return np.abs(fields.astype(np.float64)) * float(lists.unit)
 
     def copy_from(self, sources: NDArray[np.int64]) -> None:

@@ -6,7 +6,7 @@ Bits <-> masks; seeds -> streams -> thresholds. What a lane draws depends on its
 import numpy as np
 from numba import njit
 
-from qubonn.simd.vectors import as_bits, as_float, fused, load, store, to_float
+from qubonn.simd.vectors import as_bits, as_float, at_most, fused, load, store, to_float
 
 
 def lane_count_for(replica_count, thread_count):
@@ -95,8 +95,9 @@ def threshold(draw, scale):
 
 
 @njit(inline="always")
-def next_random(a, b, c, d):
+def next_random(stream):
     """Return 32 random bits a lane and the four new words of xoshiro128+ (Blackman and Vigna)."""
+    a, b, c, d = stream
     draw = a + d
     shifted = b << 9
     c = c ^ a
@@ -105,7 +106,17 @@ def next_random(a, b, c, d):
     a = a ^ d
     c = c ^ shifted
     d = (d << 11) | (d >> 21)
-    return draw, a, b, c, d
+    return draw, (a, b, c, d)
+
+
+@njit(inline="always")
+def accept(change, stream, scale):
+    """Return a mask of the lanes that accept a change of energy (Metropolis), and the new stream.
+
+    A lane accepts if the change is at most a threshold -T ln(u), u uniform.
+    """
+    draw, stream = next_random(stream)
+    return at_most(to_float(change), threshold(draw, scale)), stream
 
 
 @njit(inline="always")
@@ -120,12 +131,10 @@ def load_generator(generator, states):
 
 
 @njit(inline="always")
-def store_generator(generator, a, b, c, d):
+def store_generator(generator, stream):
     """Keep the four words of every lane's stream for the next slice."""
-    store(generator, 0, a)
-    store(generator, 1, b)
-    store(generator, 2, c)
-    store(generator, 3, d)
+    for word in range(4):
+        store(generator, word, stream[word])
 
 
 @njit(cache=True)
@@ -135,9 +144,9 @@ def draw_thresholds(thresholds, states, generator, temperature):
     Of `states` only the type matters. The generator moves on. Tests use this to follow the kernels
     step by step.
     """
-    a, b, c, d = load_generator(generator, states)
+    stream = load_generator(generator, states)
     scale = threshold_scale(temperature)
     for proposal in range(len(thresholds)):
-        draw, a, b, c, d = next_random(a, b, c, d)
+        draw, stream = next_random(stream)
         store(thresholds, proposal, threshold(draw, scale))
-    store_generator(generator, a, b, c, d)
+    store_generator(generator, stream)
