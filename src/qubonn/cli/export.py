@@ -9,7 +9,7 @@ from qubonn.cli.options import EXISTING, file_to_write, screen_options
 from qubonn.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from qubonn.export.c_binarise import Inputs
+    from qubonn.export.c import Inputs
 
 SUFFIX = {"c": ".h", "onnx": ".onnx"}
 

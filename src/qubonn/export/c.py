@@ -4,43 +4,53 @@ BinaryNetwork, Committee or QuboClassifier -> C source.  Paper, eq:activation.
 """
 
 import os
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal
 
 import numpy as np
 
 from qubonn import __version__
 from qubonn.checks import require_count
-from qubonn.export import c_template as template
-from qubonn.export.c_binarise import Inputs, binarising
-from qubonn.export.c_layout import WORD, Layout, layout_of, packed, word_count
-from qubonn.export.c_text import (
-    Section,
-    Table,
-    comment,
-    identifier,
-    string_literal,
-    words_table,
-)
+from qubonn.encoding import BitPlanes
+from qubonn.errors import RangeError
+from qubonn.export.c_layout import WORD, BitLayout, layout_of, packed, word_count
+from qubonn.export.c_text import Table, comment, identifier, string_literal, words_table
+from qubonn.export.levels import Comparisons, require_comparisons, whole_levels
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
 
-LONGEST_LIST = 80  # of a name, or of labels, in the comment at the top
+Inputs = Literal["bits", "uint8", "int8", "uint16", "int16", "int32"]
+
+RANGES = {
+    "uint8": (0, 2**8 - 1),
+    "int8": (-(2**7), 2**7 - 1),
+    "uint16": (0, 2**16 - 1),
+    "int16": (-(2**15), 2**15 - 1),
+    "int32": (-(2**31) + 1, 2**31 - 1),  # one less, so that a level below all of them fits too
+}
+LONGEST_LIST = 80  # characters of a name, or of labels, in the comment at the top
 SUM = "(int32_t)step->fan_in + 2 * (int32_t)bias - 1 - 2 * (int32_t)disagreements"
-VOTE = {"network": SUM, "signs": "fires ? 1 : -1", "largest": SUM}
-VOTES_ARE = {
-    "network": "bias plus weighted sum",
-    "signs": "members that say +1 minus members that say -1",
-    "largest": "bias plus weighted sum, added up over all members",
-}
-WHAT = {
-    "network": "A network of -1 and +1",
-    "signs": "A committee of {} networks of -1 and +1 that vote on each output",
-    "largest": "A committee of {} networks of -1 and +1 that add up their outputs",
-}
-OUTPUTS_ARE = {
-    "network": "+1 where the vote is positive",
-    "signs": "+1 where the vote is positive, -1 at a tie",
-    "largest": "+1 for the first largest vote only",
+KINDS = {
+    "network": {
+        "what": "A network of -1 and +1",
+        "vote": SUM,
+        "votes_are": "bias plus weighted sum",
+        "outputs_are": "+1 where the vote is positive",
+    },
+    "signs": {
+        "what": "A committee of {} networks of -1 and +1 that vote on each output",
+        "vote": "fires ? 1 : -1",
+        "votes_are": "members that say +1 minus members that say -1",
+        "outputs_are": "+1 where the vote is positive, -1 at a tie",
+    },
+    "largest": {
+        "what": "A committee of {} networks of -1 and +1 that add up their outputs",
+        "vote": SUM,
+        "votes_are": "bias plus weighted sum, added up over all members",
+        "outputs_are": "+1 for the first largest vote only",
+    },
 }
 
 
@@ -69,120 +79,175 @@ def to_c(
     """
     parts, prefix = exported(model), identifier(name)
     layout = layout_of(parts.topology)
-    sections = [
-        _running(parts, layout),
-        *_sections(parts, inputs, require_count("scale", scale), with_main),
-    ]
-    table_bytes = sum(table.byte_count for section in sections for table in section.tables)
-    head = _head(parts, layout, name, table_bytes)
-    source = "".join(section.text(prefix) for section in [head, *sections])
+    features = _features(parts, prefix, inputs, require_count("scale", scale))
+    network_tables, class_tables = _network_tables(parts, layout), _class_tables(parts.classes)
+    tables = [*network_tables, *class_tables, *(features.tables if features else ())]
+    source: str = _template().render(
+        **_facts(parts, layout, sum(table.byte_count for table in tables)),
+        name=prefix,
+        NAME=prefix.upper(),
+        title=comment(name[:LONGEST_LIST]),
+        tables=_text(network_tables, prefix),
+        class_tables=_text(class_tables, prefix),
+        features=features,
+        feature_tables=_text(features.tables, prefix) if features else "",
+        with_main=with_main,
+    )
     if path is not None:
         write_whole(path, source.encode("ascii"))
     return source
 
 
-def _sections(model: Exported, inputs: Inputs, scale: int, with_main: bool) -> Iterator[Section]:
-    """Yield what is made of the votes, and what is made into inputs."""
-    by_largest = model.reading == "largest"
-    yield Section(template.OUTPUTS_BY_LARGEST if by_largest else template.OUTPUTS_BY_SIGNS)
-    yield _class_by_evidence(model.classes) or Section(template.CLASS_BY_VOTES)
-    yield Section(template.PREDICTION)
-    reading = Section(template.READ_BITS)
-    if inputs != "bits":
-        binariser, reading = binarising(model, inputs, scale)
-        yield binariser
-    if model.classes is not None:
-        lines = [f"        {string_literal(label)}" for label in model.classes.labels]
-        yield Section(template.LABELS, {"labels": ",\n".join(lines)})
-    if with_main:
-        yield Section(template.MAIN.replace("$reading", reading.template), reading.fields)
-    yield Section(template.FOOT)
+@lru_cache(maxsize=1)
+def _template() -> Any:
+    """Return the header with ``${placeholders}`` and ``/*% if ... %*/``, which C reads as comments.
+
+    Values are not searched for more placeholders.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        block_start_string="/*%",
+        block_end_string="%*/",
+        variable_start_string="${",
+        variable_end_string="}",
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+    return environment.from_string(files("qubonn.export").joinpath("model.h.in").read_text("utf-8"))
 
 
-def _kind(model: Exported) -> str:
-    return model.reading if model.is_committee else "network"
-
-
-def _head(model: Exported, layout: Layout, name: str, table_bytes: int) -> Section:
+def _facts(model: Exported, layout: BitLayout, table_bytes: int) -> dict[str, Any]:
+    """Return what the template says about a model."""
     topology = model.topology
-    outputs = topology.output_count
     patch_words = max(layout.patch_words, 1)
-    stack_bytes = WORD // 8 * (layout.state_words + patch_words + outputs)
-    facts = _facts(model, layout, table_bytes, stack_bytes)
-    fields = {
-        "title": comment(name[:LONGEST_LIST]),
-        "what": WHAT[_kind(model)].format(model.member_count),
-        "facts": "\n".join(f" * {what:<11} {value}" for what, value in facts.items()),
+    labels = () if model.classes is None else model.classes.labels
+    used = (topology.input_count - 1) % WORD + 1
+    kind = KINDS[model.reading if model.is_committee else "network"]
+    return {
+        **kind,
+        "what": kind["what"].format(model.member_count),
         "version": __version__,
+        "some": _some,
+        "reading": model.reading,
+        "network": comment(repr(topology)),
+        "parameter_count": model.parameter_count,
+        "class_names": comment(", ".join(labels)[:LONGEST_LIST]),
+        "labels": [string_literal(label) for label in labels],
+        "class_count": len(labels) or topology.output_count,
         "input_count": topology.input_count,
         "input_words": layout.input_words,
-        "output_count": outputs,
-        "output_words": word_count(outputs),
-        "class_count": outputs if model.classes is None else len(model.classes.labels),
+        "output_count": topology.output_count,
+        "output_words": word_count(topology.output_count),
         "member_count": model.member_count,
         "state_words": layout.state_words,
         "patch_words": patch_words,
         "table_bytes": table_bytes,
-        "stack_bytes": stack_bytes,
+        "stack_bytes": WORD // 8 * (layout.state_words + patch_words + topology.output_count),
+        "index_type": f"uint{8 * layout.index_bytes}_t",
+        "last_input_mask": f"0x{(1 << used) - 1:08X}",
+        "weight_words": len(layout.weight_numbers) // WORD,
+        "bias_words": len(layout.bias_numbers) // WORD,
     }
-    return Section(template.HEAD, fields)
 
 
-def _facts(model: Exported, layout: Layout, table_bytes: int, stack_bytes: int) -> dict[str, str]:
-    """Return what people want to know before they compile it."""
-    inputs, outputs = model.topology.input_count, model.topology.output_count
-    facts = {
-        "network": comment(repr(model.topology)),
-        "inputs": f"{_some(inputs, 'bit')} in {_some(layout.input_words, 'word')}: input i is bit "
-        "i % 32 of word i / 32, 1 for +1, 0 for -1",
-        "outputs": f"{_some(outputs, 'bit')} in {_some(word_count(outputs), 'word')} likewise: "
-        f"{OUTPUTS_ARE[_kind(model)]}",
-        "parameters": f"{model.parameter_count:,} weights and biases of one bit",
-        "flash": f"{_some(table_bytes, 'byte')} of tables, and the code",
-        "RAM": f"{_some(stack_bytes, 'byte')} of arrays on the stack; nothing static or allocated",
-    }
-    if model.classes is not None:
-        facts["classes"] = comment(", ".join(model.classes.labels)[:LONGEST_LIST])
-    return facts
-
-
-def _running(model: Exported, layout: Layout) -> Section:
-    """The tables of the networks, and the code that runs them."""
-    is_small = layout.largest_number < 1 << 16
-    index = ("uint16_t", 2) if is_small else ("uint32_t", 4)
+def _network_tables(model: Exported, layout: BitLayout) -> list[Table]:
     weights = packed(model.weight_spins, layout.weight_numbers)
     biases = packed(model.bias_spins, layout.bias_numbers)
     per_member = "{:,} words for each member"
-    tables = (
-        Table("_step", "steps", layout.records, field_bytes=index[1]),
-        Table("_run", "runs", layout.runs, field_bytes=index[1]),
-        Table("_index", "output_of", layout.output_of, field_bytes=index[1]),
+    size = layout.index_bytes
+    return [
+        Table("_step", "steps", layout.records, field_bytes=size),
+        Table("_run", "runs", layout.runs, field_bytes=size),
+        Table("_index", "output_of", layout.output_of, field_bytes=size),
         words_table("weights", weights, per_member.format(weights.shape[1])),
         words_table("biases", biases, per_member.format(biases.shape[1])),
-    )
-    used = (model.topology.input_count - 1) % WORD + 1
-    fields = {
-        "index_type": index[0],
-        "vote": VOTE[_kind(model)],
-        "votes_are": VOTES_ARE[_kind(model)],
-        "last_input_mask": f"0x{(1 << used) - 1:08X}",
-        "weight_words": weights.shape[1],
-        "bias_words": biases.shape[1],
-    }
-    return Section(template.TABLES + template.RUNNING, fields, tables)
+    ]
 
 
-def _class_by_evidence(classes: Classes | None) -> Section | None:
+def _class_tables(classes: Classes | None) -> list[Table]:
+    """Return the evidence of votes and the codewords, where classes are read by them."""
     if classes is None or classes.evidence is None:
-        return None
+        return []
     spin_count = classes.codewords.shape[1]
     numbers = np.full(WORD * word_count(spin_count), -1)
     numbers[:spin_count] = np.arange(spin_count)
-    tables = (
+    return [
         Table("int32_t", "evidence", classes.evidence, "of an output, by members that say +1"),
         words_table("codewords", packed(classes.codewords, numbers), "outputs of each class"),
-    )
-    return Section(template.CLASS_BY_EVIDENCE, tables=tables)
+    ]
+
+
+# ---- whole numbers into bits on the device: integer levels, no floating point ----
+
+
+@dataclass(frozen=True)
+class _Features:
+    """How C turns features into input bits."""
+
+    count: int
+    type: str
+    scale: int
+    bit: str  # expression of the bit of `input`
+    tables: tuple[Table, ...] = ()
+
+
+def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Features | None:
+    if inputs == "bits":
+        return None
+    if inputs not in RANGES:
+        raise RangeError(f"inputs must be 'bits' or one of {', '.join(RANGES)}; got {inputs!r}")
+    if isinstance(model.encoder, BitPlanes):
+        return _planes(model.topology.input_count, model.encoder, inputs, scale)
+    found = require_comparisons(model.encoder, model.topology.input_count, inputs)
+    return _comparisons(found, prefix, inputs, scale)
+
+
+def _comparisons(found: Comparisons, prefix: str, inputs: str, scale: int) -> _Features:
+    """Return comparisons with levels; a table that would hold one value is left out."""
+    levels = np.array(whole_levels(found.levels, scale, *RANGES[inputs]), dtype=np.int64)
+    tables, column, level = [], "input", str(levels[0])
+    if not found.is_one_each:
+        tables.append(_small_table("column_of", found.column_of))
+        column = f"{prefix}_column_of[input]"
+    if (levels != levels[0]).any():
+        tables.append(_small_table("levels", levels))
+        level = f"{prefix}_levels[input]"
+    bit = f"(int32_t)features[{column}] > {level}"
+    return _Features(found.column_count, f"{inputs}_t", scale, bit, tuple(tables))
+
+
+def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> _Features:
+    """Return shifts: spin ``p * columns + c`` is bit ``bits - 1 - p`` of column c."""
+    highest = RANGES[inputs][1]
+    if scale != 1 or 2**planes.bits - 1 > highest:
+        raise RangeError(
+            f"bit planes of {planes.bits} bits need scale=1 and inputs that hold "
+            f"{2**planes.bits - 1:,}; got scale={scale} and {inputs!r}, up to {highest:,}"
+        )
+    columns = input_count // planes.bits
+    value = f"(uint32_t)features[input % {columns}u]"
+    if planes.gray:
+        value = f"({value} ^ ({value} >> 1))"
+    bit = f"({value} >> ({planes.bits - 1}u - input / {columns}u)) & 1u"
+    return _Features(columns, f"{inputs}_t", scale, bit)
+
+
+def _small_table(name: str, values: np.ndarray) -> Table:
+    """Return a table of the smallest type that holds its values."""
+    for kind in RANGES:
+        low, high = np.iinfo(kind).min, np.iinfo(kind).max
+        if low <= values.min() and values.max() <= high:
+            break
+    return Table(f"{kind}_t", name, values, field_bytes=np.dtype(kind).itemsize)
+
+
+# ---- text ----
+
+
+def _text(tables: list[Table] | tuple[Table, ...], prefix: str) -> str:
+    return "\n\n".join(table.text(prefix) for table in tables)
 
 
 def _some(count: int, what: str) -> str:

@@ -1,6 +1,6 @@
 """Where everything is in 32-bit words: activations in RAM, weights and biases in constant tables.
 
-Levels of steps -> Layout, the same for all members of a committee.  Each level starts a new word;
+Blocks by level -> BitLayout, the same for all members of a committee. Each level starts a new word;
 within a level, neurons go position by position and filter by filter, so that a filter of the next
 level reads long runs. A bias has the place of its neuron's activation.
 """
@@ -16,9 +16,10 @@ from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
 
 WORD = 32  # bits
 
-# What C knows of a step, in this order. Position (r, c) of rows x columns reads its sources from
-# bit base + r * row_step + c * column_step on: `run_count` runs, or none if a word starts there and
-# the sources follow each other. Filter f writes bit target + (r * columns + c) * filters + f.
+# What C knows of a block (a `step` there), in this order. Position (r, c) of rows x columns reads
+# its sources from bit base + r * row_step + c * column_step on: `run_count` runs, or none if a word
+# starts there and the sources follow each other. Filter f writes bit
+# target + (r * columns + c) * filters + f.
 RECORD = (
     "fan_in",
     "first_run",
@@ -36,10 +37,10 @@ RECORD = (
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class BitLayout:
     """Tables of whole numbers that describe a topology to C."""
 
-    records: IntMatrix  # steps x RECORD
+    records: IntMatrix  # blocks x RECORD
     runs: IntMatrix  # start, counted from the position's first source, and length
     output_of: IntVector  # the output that each output neuron is, in order of computation
     weight_numbers: IntVector  # by bit; -1 for padding
@@ -49,22 +50,22 @@ class Layout:
     patch_words: int  # largest patch that has to be put together from runs
 
     @property
-    def largest_number(self) -> int:
-        """The largest whole number in a table."""
+    def index_bytes(self) -> int:
+        """Bytes of a whole number in a table: 2, or 4 where one is too large."""
         tables = (self.records, self.runs, self.output_of)
-        return max(int(table.max(initial=0)) for table in tables)
+        return 2 if max(int(table.max(initial=0)) for table in tables) < 1 << 16 else 4
 
 
-def layout_of(topology: Topology) -> Layout:
+def layout_of(topology: Topology) -> BitLayout:
     """Lay out an acyclic topology."""
     builder = _Builder(topology)
-    for steps in blocks_by_level(topology):
-        builder.add_level(steps)
+    for blocks in blocks_by_level(topology):
+        builder.add_level(blocks)
     return builder.layout()
 
 
 def word_count(bit_count: int) -> int:
-    """Return how many words hold so many bits."""
+    """Return the number of words that hold `bit_count` bits."""
     return -(-bit_count // WORD)
 
 
@@ -98,13 +99,13 @@ class _Builder:
         for block, (target, output) in zip(blocks, places, strict=True):
             self._add_block(block, target, output)
 
-    def layout(self) -> Layout:
+    def layout(self) -> BitLayout:
         """Return what was added."""
         self.node_at += [-1] * (-len(self.node_at) % WORD)
         nodes = np.array(self.node_at)
         neurons = nodes[WORD * self.input_words :]
         weights = np.concatenate([np.zeros(0, dtype=np.int64), *self.weights])
-        return Layout(
+        return BitLayout(
             np.array([[record[name] for name in RECORD] for record in self.records]),
             np.array(self.runs, dtype=np.int64).reshape(-1, 2),
             np.array(self.output_of),

@@ -5,9 +5,7 @@ a model or a class, no quote, backslash, newline, trigraph or end of comment get
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from string import Template
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -104,19 +102,3 @@ class Table:
 def words_table(name: str, words: NDArray[np.uint32], about: str) -> Table:
     """Return rows of 32-bit words as one table."""
     return Table("uint32_t", name, words.reshape(-1), about, is_hexadecimal=True)
-
-
-@dataclass(frozen=True, eq=False)
-class Section:
-    """Part of a header: text with placeholders, what they stand for, and tables."""
-
-    template: str
-    fields: Mapping[str, object] = field(default_factory=dict)
-    tables: tuple[Table, ...] = ()
-
-    def text(self, name: str) -> str:
-        """Fill in the placeholders; values are not searched for more of them."""
-        tables = "\n\n".join(table.text(name) for table in self.tables)
-        return Template(self.template).substitute(
-            self.fields, name=name, NAME=name.upper(), tables=tables
-        )
