@@ -100,10 +100,10 @@ class FlipModel:
 
     def _require_another_class(self, model: Any, input_spins: SpinVector) -> None:
         """Require that one of the sums that support the class falls by what it needs."""
-        joint, sources = self.joint, self.joint.vote_level.sources
+        joint, sources = self.joint, self.joint.vote_sources
         done = joint.run(input_spins[np.newaxis])
-        spins = done.activation_spins[0, sources].astype(np.int64)
-        (part,) = joint.thresholds(done.votes, decide(done.votes, joint.reading))
+        spins, votes = done.activation_spins[0, sources].astype(np.int64), joint.votes(done)
+        (part,) = joint.thresholds(votes, decide(votes, joint.reading))
         ways = []
         for column in np.flatnonzero(part.needs[0] < UNREACHABLE).tolist():
             support = int(part.directions[0, column]) * _column(part.matrix, column)
@@ -144,7 +144,7 @@ class FlipModel:
 def _needed(joint: JointNetwork) -> NDArray[np.bool_]:
     """Return which nodes the votes depend on."""
     is_needed = np.zeros(joint.topology.node_count, dtype=bool)
-    is_needed[joint.vote_level.sources] = True
+    is_needed[joint.vote_sources] = True
     for level in reversed(joint.plan):
         for column in np.flatnonzero(is_needed[level.nodes]).tolist():
             is_needed[level.sources[np.flatnonzero(_column(level.matrix, column))]] = True

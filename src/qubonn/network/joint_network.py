@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector, SpinMatrix, SpinVector
 from qubonn.encoding import Reading, require_reading
 from qubonn.errors import TopologyError
-from qubonn.network.forward import LevelPlan, chunks, decide, plan_levels, run_forward, sign
+from qubonn.network.forward import (
+    ForwardPass,
+    LevelPlan,
+    chunks,
+    decide,
+    plan_levels,
+    run_forward,
+    sign,
+)
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
@@ -29,15 +37,6 @@ if TYPE_CHECKING:
 
 UNREACHABLE = 1 << 40  # more than any sum can fall
 Counts = list[tuple[int, NDArray[np.int64]]]  # a gain and how many inputs have it, largest first
-
-
-@dataclass(frozen=True, eq=False)
-class JointPass:
-    """Every activation, every pre-activation and the votes, for some inputs."""
-
-    activation_spins: SpinMatrix  # examples x nodes
-    pre_activations: NDArray[np.int32]  # examples x neurons
-    votes: NDArray[np.int32]  # examples x outputs
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class Thresholds:
     """
 
     rows: IntVector
-    matrix: NDArray[np.float32]  # sources of the votes x columns
+    matrix: NDArray[np.float32]  # `vote_sources` x columns
     directions: SpinMatrix  # rows x columns
     needs: NDArray[np.int64]
 
@@ -75,41 +74,46 @@ class JointNetwork:
         return plan_levels(self.topology, self.weight_spins, self.bias_spins)
 
     @cached_property
-    def vote_level(self) -> LevelPlan:
-        """What is added up for each output, as a level without neurons."""
-        topology, outputs = self.topology, np.arange(self.output_count)
+    def vote_sources(self) -> IntVector:
+        """The nodes whose spins the votes are sums of."""
+        topology = self.topology
         if self.reading == "signs":
-            sources = np.array(topology.outputs)
-            matrix = np.tile(np.eye(self.output_count, dtype=np.float32), (self.member_count, 1))
-            return LevelPlan(outputs, sources, matrix, np.zeros(len(outputs), dtype=np.float32))
-        first = topology.outputs.start
-        arcs = np.flatnonzero(topology.target_of >= first)
-        sources, row_of = np.unique(topology.source_of[arcs], return_inverse=True)
-        column_of = (topology.target_of[arcs] - first) % self.output_count
-        matrix = np.zeros((len(sources), self.output_count), dtype=np.float32)
-        np.add.at(matrix, (row_of, column_of), self.weight_spins[topology.weight_of[arcs]])
-        biases = self.bias_spins[first - topology.input_count :].astype(np.float32)
-        return LevelPlan(
-            outputs, sources, matrix, biases.reshape(-1, self.output_count).sum(axis=0)
-        )
+            return np.array(topology.outputs)
+        return np.unique(topology.source_of[topology.target_of >= topology.outputs.start])
 
-    def run(self, input_spins: SpinMatrix) -> JointPass:
-        """Run all members and add up the votes."""
-        done = run_forward(self.plan, self.topology, input_spins)
-        votes = self.vote_level.pre_activations(done.activation_spins)
-        return JointPass(done.activation_spins, done.pre_activations, votes)
+    @cached_property
+    def vote_matrix(self) -> NDArray[np.float32]:
+        """The coefficients of these sums: sources x outputs."""
+        topology, first = self.topology, self.topology.outputs.start
+        if self.reading == "signs":
+            return np.tile(np.eye(self.output_count, dtype=np.float32), (self.member_count, 1))
+        arcs = np.flatnonzero(topology.target_of >= first)
+        row_of = np.searchsorted(self.vote_sources, topology.source_of[arcs])
+        column_of = (topology.target_of[arcs] - first) % self.output_count
+        matrix = np.zeros((len(self.vote_sources), self.output_count), dtype=np.float32)
+        np.add.at(matrix, (row_of, column_of), self.weight_spins[topology.weight_of[arcs]])
+        return matrix
+
+    def run(self, input_spins: SpinMatrix) -> ForwardPass:
+        """Run all members."""
+        return run_forward(self.plan, self.topology, input_spins)
+
+    def votes(self, done: ForwardPass) -> NDArray[np.int64]:
+        """Add up the votes of the members: examples x outputs."""
+        by_member = done.votes(self.reading).reshape(-1, self.member_count, self.output_count)
+        return np.asarray(by_member.sum(axis=1))
 
     def classes(self, input_spins: SpinMatrix) -> SpinMatrix:
         """Return the class of each input, as output spins."""
         parts = [
-            decide(self.run(input_spins[rows]).votes, self.reading)
+            decide(self.votes(self.run(input_spins[rows])), self.reading)
             for rows in chunks(len(input_spins), self.topology.node_count)
         ]
         return np.concatenate(parts)
 
-    def thresholds(self, votes: NDArray[np.int32], classes: SpinMatrix) -> Iterator[Thresholds]:
+    def thresholds(self, votes: NDArray[np.int64], classes: SpinMatrix) -> Iterator[Thresholds]:
         """Yield what must happen for another class than `classes`, those of these votes."""
-        matrix = self.vote_level.matrix
+        matrix = self.vote_matrix
         if self.reading == "signs":
             yield Thresholds(np.arange(len(votes)), matrix, classes, needs_of(votes))
             return
@@ -135,17 +139,17 @@ class JointNetwork:
         ]
         return np.concatenate(parts)
 
-    def _bounds(self, done: JointPass) -> IntVector:
-        spins, first, never = done.activation_spins, self.input_count, self.input_count + 1
+    def _bounds(self, done: ForwardPass) -> IntVector:
+        spins, first, votes = done.activation_spins, self.input_count, self.votes(done)
         reach = np.ones(spins.shape, dtype=np.int64)  # fewest input flips that change a node
+        everything = np.arange(len(spins))
         for level in self.plan:
             sums = done.pre_activations[:, level.nodes - first]
-            here = _Sources(spins[:, level.sources], reach[:, level.sources], level.sources, never)
+            here = _Sources(spins, reach, everything, level.sources, first)
             reach[:, level.nodes] = here.flips_for(level.matrix, sign(sums), needs_of(sums))
-        bounds, sources = np.empty(done.votes.shape, dtype=np.int64), self.vote_level.sources
-        for part in self.thresholds(done.votes, decide(done.votes, self.reading)):
-            places = np.ix_(part.rows, sources)
-            here = _Sources(spins[places], reach[places], sources, never)
+        bounds = np.empty(votes.shape, dtype=np.int64)
+        for part in self.thresholds(votes, decide(votes, self.reading)):
+            here = _Sources(spins, reach, part.rows, self.vote_sources, first)
             bounds[part.rows] = here.flips_for(part.matrix, part.directions, part.needs)
         return bounds
 
@@ -168,20 +172,13 @@ def joined(members: Sequence["BinaryNetwork"]) -> tuple[Topology, SpinVector, Sp
     topology, count = members[0].topology, len(members)
     if count == 1:
         return topology, members[0].weight_spins, members[0].bias_spins
-    arcs = np.stack([topology.source_of, topology.target_of, topology.weight_of], axis=1)
-    copies = [
-        np.stack(
-            [
-                _moved(arcs[:, 0], topology, number, count),
-                _moved(arcs[:, 1], topology, number, count),
-                arcs[:, 2] + number * topology.weight_count,
-            ],
-            axis=1,
-        )
-        for number in range(count)
-    ]
+    sources, targets = (
+        [_moved(nodes, topology, number, count) for number in range(count)]
+        for nodes in (topology.source_of, topology.target_of)
+    )
+    weight_of = [topology.weight_of + number * topology.weight_count for number in range(count)]
     joint = Topology.from_arcs(
-        np.concatenate(copies),
+        np.stack([np.concatenate(parts) for parts in (sources, targets, weight_of)], axis=1),
         inputs=topology.input_count,
         outputs=count * topology.output_count,
         nodes=topology.input_count + count * topology.neuron_count,
@@ -209,9 +206,9 @@ def _require_acyclic(topology: Topology) -> None:
         )
 
 
-def _leads(votes: NDArray[np.int32], winner: int) -> NDArray[np.int64]:
+def _leads(votes: NDArray[np.int64], winner: int) -> NDArray[np.int64]:
     """Return how far the winner's lead over each output must fall; an earlier one wins a tie."""
-    leads = votes[:, [winner]].astype(np.int64) - votes
+    leads = votes[:, [winner]] - votes
     leads[:, winner + 1 :] += 1
     leads[:, winner] = UNREACHABLE
     return leads
@@ -220,12 +217,20 @@ def _leads(votes: NDArray[np.int32], winner: int) -> NDArray[np.int64]:
 class _Sources:
     """The sources of a level: their spins, and the fewest input flips that change each."""
 
-    def __init__(self, spins: SpinMatrix, reach: IntVector, sources: IntVector, never: int) -> None:
-        self.never = never
-        self.cut = int(np.searchsorted(sources, never - 1))  # inputs come first
-        self.input_spins = spins[:, : self.cut].astype(np.float32)
-        self.spins = spins[:, self.cut :].astype(np.float32)
-        self.reach = reach[:, self.cut :]
+    def __init__(
+        self,
+        spins: SpinMatrix,
+        reach: IntVector,
+        rows: IntVector,
+        sources: IntVector,
+        input_count: int,
+    ) -> None:
+        self.never = input_count + 1
+        self.cut = int(np.searchsorted(sources, input_count))  # inputs come first
+        inputs, neurons = np.ix_(rows, sources[: self.cut]), np.ix_(rows, sources[self.cut :])
+        self.input_spins = spins[inputs].astype(np.float32)
+        self.spins = spins[neurons].astype(np.float32)
+        self.reach = reach[neurons]
 
     def flips_for(
         self, matrix: Any, directions: SpinMatrix, needs: NDArray[np.int64]

@@ -26,48 +26,6 @@ Rows = Iterator[tuple[str, str]]  # names and values
 
 
 @dataclass(frozen=True)
-class Size:
-    """The parts of a topology; every weight and every bias is one bit."""
-
-    inputs: int
-    hidden: int
-    outputs: int
-    levels: int | None  # None with cycles
-    arcs: int
-    weights: int  # distinct ones
-    biases: int
-
-    @classmethod
-    def of(cls, topology: Topology) -> "Size":
-        """Count the parts."""
-        levels = topology.levels_or_none(())
-        return cls(
-            inputs=topology.input_count,
-            hidden=topology.hidden_count,
-            outputs=topology.output_count,
-            levels=None if levels is None else len(levels),
-            arcs=topology.arc_count,
-            weights=topology.weight_count,
-            biases=topology.neuron_count,
-        )
-
-    @property
-    def is_acyclic(self) -> bool:
-        """Whether a forward pass exists."""
-        return self.levels is not None
-
-    @property
-    def bits(self) -> int:
-        """Weights and biases together."""
-        return self.weights + self.biases
-
-    def rows(self) -> Rows:
-        """Return names and values."""
-        for name, value in vars(self).items():
-            yield name, "cyclic" if value is None else f"{value:,}"
-
-
-@dataclass(frozen=True)
 class Scores:
     """The fraction of examples with all outputs right, and with each output right."""
 
@@ -96,7 +54,6 @@ class Summary:
     topology: Topology
     member_count: int | None  # None for a network
     reading: Reading
-    size: Size  # of each member
     examples: int | None = None
     s1: float | None = None
     s2: float | None = None
@@ -108,7 +65,13 @@ class Summary:
     @property
     def bits(self) -> int:
         """One for each weight and each bias of each member."""
-        return (self.member_count or 1) * self.size.bits
+        return (self.member_count or 1) * (self.topology.weight_count + self.topology.neuron_count)
+
+    @property
+    def level_count(self) -> int | None:
+        """Levels of neurons; None with cycles."""
+        levels = self.topology.levels_or_none(())
+        return None if levels is None else len(levels)
 
     @property
     def packed_bytes(self) -> int:
@@ -137,12 +100,12 @@ class Summary:
     def rows(self) -> Rows:
         """Return names and values."""
         if self.member_count is None:
-            yield from self.size.rows()
+            yield from self._size_rows()
         else:
             yield "members", f"{self.member_count:,}"
             yield "reading", self.reading
             yield "each member", ""
-            yield from ((f"  {name}", value) for name, value in self.size.rows())
+            yield from ((f"  {name}", value) for name, value in self._size_rows())
         yield "parameter bits", f"{self.bits:,}"
         yield "bytes, packed", f"{self.packed_bytes:,}"
         if self.examples is not None:
@@ -150,6 +113,16 @@ class Summary:
             yield from self._margin_rows()
         if self.scores is not None:
             yield from self._accuracy_rows(self.scores)
+
+    def _size_rows(self) -> Rows:
+        topology = self.topology
+        yield "inputs", f"{topology.input_count:,}"
+        yield "hidden", f"{topology.hidden_count:,}"
+        yield "outputs", f"{topology.output_count:,}"
+        yield "levels", "cyclic" if self.level_count is None else f"{self.level_count:,}"
+        yield "arcs", f"{topology.arc_count:,}"
+        yield "weights", f"{topology.weight_count:,}"
+        yield "biases", f"{topology.neuron_count:,}"
 
     def _margin_rows(self) -> Rows:
         of, digits = ("", 0) if self.member_count is None else (", mean member", 1)
@@ -195,7 +168,6 @@ def summarise(
         topology=members[0].topology,
         member_count=len(members) if is_committee else None,
         reading=require_reading(reading),
-        size=Size.of(members[0].topology),
     )
     if inputs is None:
         return bare

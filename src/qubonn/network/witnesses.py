@@ -8,15 +8,15 @@ flips are exchanged for one.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
-from qubonn.network.forward import chunks
-from qubonn.network.joint_network import JointNetwork, JointPass, needs_of
+from qubonn.network.forward import ForwardPass, chunks
+from qubonn.network.joint_network import JointNetwork, needs_of
 
 SHARPNESSES = (1.0, 2.0, 4.0)  # preference for neurons that need little; each is tried
 LOOK_AHEAD = 16  # inputs of highest priority that are tried first: one may change the class
@@ -97,15 +97,8 @@ class _Walks:
 
     def pick(self, walks: IntVector) -> "_Walks":
         """Copy some walks."""
-        return _Walks(
-            self.joint,
-            self.starts[walks],
-            self.classes[walks],
-            self.columns[walks],
-            self.sharpness[walks],
-            self.spins[walks],
-            self.has_arrived[walks],
-        )
+        arrays = (getattr(self, field.name) for field in fields(self)[1:])
+        return _Walks(self.joint, *(array[walks] for array in arrays))
 
     def flips(self) -> IntVector:
         """Return the length of each walk; the number of inputs plus 1 if it has not arrived."""
@@ -197,14 +190,14 @@ class _Walks:
         priorities[self.spins != self.starts] = -np.inf
         return priorities
 
-    def _vote_priorities(self, done: JointPass) -> NDArray[np.float64]:
+    def _vote_priorities(self, done: ForwardPass) -> NDArray[np.float64]:
         """Return the priorities of the nodes that are sources of the votes."""
-        joint, sources = self.joint, self.joint.vote_level.sources
+        joint = self.joint
         priorities = np.zeros(done.activation_spins.shape)
-        for part in joint.thresholds(done.votes, self.classes):
+        for part in joint.thresholds(joint.votes(done), self.classes):
             columns = self.columns[part.rows]
             directions = part.directions[np.arange(len(columns)), columns]
-            here = np.ix_(part.rows, sources)
+            here = np.ix_(part.rows, joint.vote_sources)
             gains = part.matrix.T[columns] * directions[:, np.newaxis]
             priorities[here] = done.activation_spins[here] * gains
         return priorities
