@@ -122,13 +122,16 @@ def testable(modules: Iterable[Module]) -> list[Module]:
 
 
 def public_names(package: Path) -> list[str]:
-    """Return `__all__` of the package, from its stub if it has one."""
+    """Return `__all__` of the package, or the names that the stub for lazy_loader imports."""
     stub = package / "__init__.pyi"
     source = stub if stub.exists() else package / "__init__.py"
+    names: list[str] = []
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return list(ast.literal_eval(node.value))
-    return []
+        if isinstance(node, ast.ImportFrom):
+            names += [alias.asname or alias.name for alias in node.names]
+    return names
 
 
 def cycles(modules: Iterable[Module], *, inside_functions: bool) -> list[list[str]]:
