@@ -1,7 +1,7 @@
-"""The road through somebody else's Ising machine, and back with a certificate.
+"""Train with an external Ising solver, and certify the result.
 
-Problem -> file -> their samples -> network.  "Their machine" is dwave-samplers if it is installed,
-else a sampler of ours; a QPU is used the same way.
+Problem -> file -> samples -> network.  The external solver is dwave-samplers if it is installed,
+otherwise a sampler of qubonn; a QPU is used in the same way.
 """
 
 import tempfile
@@ -12,7 +12,7 @@ import dimod
 import qubonn as qn
 
 
-def their_machine() -> dimod.Sampler:
+def external_sampler() -> dimod.Sampler:
     """Return any dimod sampler."""
     try:
         from dwave.samplers import SimulatedAnnealingSampler
@@ -25,25 +25,25 @@ letters = qn.datasets.letters(seed=0)
 problem = qn.TrainingProblem(qn.paper.topology(10), letters.train_inputs, letters.train_outputs)
 
 with tempfile.TemporaryDirectory() as folder:
-    # what we send: dimod's own file; .qubo, .json and .npz hold the same
+    # write the problem as a dimod file; .qubo and .npz hold the same
     path = Path(folder) / "letters.bqm"
     problem.qubo().save(path)
     with path.open("rb") as file:
         model = dimod.BinaryQuadraticModel.from_file(file)
 
-# what they do; their default temperatures are too hot for these QUBOs
-answers = their_machine().sample(
+# the external solver; its default temperatures are too hot for these QUBOs
+sample_set = external_sampler().sample(
     model, num_reads=200, num_sweeps=1000, beta_range=(0.2, 8.6), seed=0
 )
-print(f"{model.num_variables} variables; lowest energy sampled: {answers.first.energy:g}")
+print(f"{model.num_variables} variables; lowest energy sampled: {sample_set.first.energy:g}")
 
-# what we make of it: repair, forward pass, judge
+# decode the samples: repair them, run the forward pass, evaluate
 qubo = problem.qubo()
-states = dimod.as_samples(answers)
+states = dimod.as_samples(sample_set)
 columns = [states[1].index(label) for label in qubo.labels]
 decoding = qn.decode_samples(problem, qn.Samples.of(qubo, states[0][:, columns]))
 result = decoding.result
-print(f"samples that satisfy everything: {decoding.feasible_as_sampled} of {len(answers)}")
+print(f"feasible samples: {decoding.feasible_as_sampled} of {len(sample_set)}")
 print(f"after repair: {decoding.feasible_after_repair}")
 print(result.certificate())
 assert result.is_feasible

@@ -1,8 +1,8 @@
-"""A network with cycles remembers: start near a letter, and it settles into the letter.
+"""An associative memory: a network with cycles settles from a damaged letter into the letter.
 
-25 neurons and no inputs; each listens to all others, and the two arcs of a pair share a weight, as
-in a Hopfield network. The letters are trained to be consistent states. With a margin the states
-around them fall into them.
+25 neurons and no inputs; each is connected to all others, and the two arcs of a pair share a
+weight, as in a Hopfield network. Training makes the letters consistent states. With a margin, most
+states near a letter settle into it.
 """
 
 from itertools import combinations
@@ -27,7 +27,7 @@ wanted = np.array([original[tuple(code)] for code in letters.test_outputs])
 
 
 def recalled_with(margin_strength: float) -> int:
-    """Train, start from each damaged letter, and count those that settle into the right one."""
+    """Train, start from each damaged letter, and count those that settle into the original."""
     nothing = np.zeros((len(patterns), 0))
     problem = qn.TrainingProblem(topology, nothing, patterns, margin_strength=margin_strength)
     result = qn.train(problem, qn.LiftedAnnealing(), seed=0)

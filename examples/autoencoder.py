@@ -1,7 +1,7 @@
-"""An autoencoder is a network whose outputs are its inputs.
+"""An autoencoder: a network trained to reproduce its inputs.
 
-Four letters of 25 pixels go through five neurons and come out whole; damaged letters come out
-mended.
+Four letters of 25 pixels are encoded by five neurons and reproduced exactly; most damaged letters
+are restored.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ print(result.certificate())
 assert result.is_feasible
 assert (result.network.predict_outputs(images) == images).all()
 
-# what the five neurons in the middle say: a code for each letter
+# the activations of the five hidden neurons: a code for each letter
 codes = result.network.forward(images).activation_spins[:, 25:30]
 print("codes:", ["".join("+" if spin > 0 else "-" for spin in code) for code in codes])
 assert len(np.unique(codes, axis=0)) == len(images)
@@ -27,7 +27,7 @@ assert len(np.unique(codes, axis=0)) == len(images)
 # ten copies of each letter with two pixels inverted
 originals = {tuple(code): image for code, image in zip(letters.train_outputs, images, strict=True)}
 wanted = np.array([originals[tuple(code)] for code in letters.test_outputs])
-mended = result.network.predict_outputs(letters.test_inputs)
+restored = result.network.predict_outputs(letters.test_inputs)
 print("pixels wrong before:", np.mean((letters.test_inputs != wanted).sum(axis=1)))
-print("pixels wrong after: ", np.mean((mended != wanted).sum(axis=1)))
-assert (mended == wanted).all(axis=1).mean() > 0.5
+print("pixels wrong after: ", np.mean((restored != wanted).sum(axis=1)))
+assert (restored == wanted).all(axis=1).mean() > 0.5

@@ -1,6 +1,6 @@
-"""Ten images of each digit are enough for a useful committee of +-1 networks.
+"""Few-shot learning: a committee of +-1 networks from ten images per digit.
 
-scikit-learn's digits, 8 x 8 pixels -> QuboClassifier -> accuracy, bytes, what it looks like.
+scikit-learn's digits, 8 x 8 pixels -> QuboClassifier -> test accuracy.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 
 import qubonn as qn
 
-SHOTS = 10  # training images a class
+SHOTS = 10  # training images per class
 
 images, digits = load_digits(return_X_y=True)
 few, rest, few_digits, rest_digits = train_test_split(
@@ -25,11 +25,11 @@ members = classifier.committee_.members
 singles = [
     (m.pre_activations(spins)[:, -10:].argmax(axis=1) == rest_digits).mean() for m in members
 ]
-print(f"{len(few)} images learned, {len(rest)} never seen")
+print(f"{len(few)} training images, {len(rest)} test images")
 print(f"one network   {np.mean(singles):.3f}")
 print(f"ten networks  {accuracy:.3f}")
 
-# whatever was learned, it is -1 and +1
+# all weights are -1 or +1
 assert all(set(np.unique(m.weight_spins)) == {-1, 1} for m in members)
 assert accuracy > 0.8
 assert accuracy > np.mean(singles)
