@@ -59,8 +59,6 @@ SOUND: dict[str, Callable[[Path], bytes]] = {
     "samples.json": lambda folder: b'[{"0": 1, "1": 0, "2": 1}]',
     "samples.npz": lambda folder: npz(bits=np.eye(3, dtype=np.int8)),
     "q.qubo": lambda folder: file_of(QUBO.save, folder, "q.qubo"),
-    "q.json": lambda folder: file_of(QUBO.save, folder, "q.json"),
-    "q.bqm": lambda folder: file_of(QUBO.save, folder, "q.bqm"),
     "q.npz": lambda folder: file_of(QUBO.save, folder, "q.npz"),
 }
 EVERY_FILE = pytest.mark.parametrize("name", SOUND)

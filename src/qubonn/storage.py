@@ -1,8 +1,8 @@
 """Files that are whole or absent, and archives that cannot run code or exhaust memory.
 
-Bytes, or named arrays <-> one file.  A file is written to a temporary neighbour, flushed to disk,
-then renamed over the target.  Archives are .npz files that numpy reads too; they hold plain numbers
-and text only, and the same arrays always give the same bytes.
+Bytes, or named arrays <-> one file; JSON -> values.  A file is written to a temporary neighbour,
+flushed to disk, then renamed over the target.  Archives are .npz files that numpy reads too; they
+hold plain numbers and text only, and the same arrays always give the same bytes.
 
 Threat model: a file may come from anyone.  Reading it must not run code (no pickle, no object
 types), and must not allocate more than the file justifies: a limit on the file, a limit on what the
@@ -13,7 +13,9 @@ Not covered: files that change while they are read, and bugs in zlib or in numpy
 
 import gzip
 import io
+import json
 import os
+import reprlib
 import secrets
 import stat
 import sys
@@ -23,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +103,41 @@ def shown_source(path: Source) -> str:
     return "standard input" if os.fspath(path) == "-" else os.fspath(path)
 
 
+def parse_json(name: str, data: bytes | str) -> Any:
+    """Decode JSON as the standard has it: no NaN, no Infinity, no key twice.
+
+    `name` says in the error what was read.
+
+    >>> parse_json("p.json", b'{"offset": 5}')
+    {'offset': 5}
+    >>> parse_json("p.json", b"[1, NaN]")
+    Traceback (most recent call last):
+    qubonn.errors.FileFormatError: p.json must be strict JSON; got the constant NaN
+    """
+    try:
+        return json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_object)
+    except json.JSONDecodeError as error:
+        raise FileFormatError(
+            f"{name} must be strict JSON; line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
+    except RecursionError:
+        raise FileFormatError(f"{name} must be strict JSON; got lists nested too deeply") from None
+    except ValueError as error:  # not text, a number of thousands of digits, or ours below
+        raise FileFormatError(f"{name} must be strict JSON; {error}") from None
+
+
+def shown(value: object) -> str:
+    """Return any value in a few words for an error, however large or deep it is.
+
+    >>> shown([[[[[[[["deep"]]]]]]]])
+    '[[[[[[[...]]]]]]]'
+    """
+    try:
+        return reprlib.repr(value)
+    except Exception:  # such as a number with more digits than Python prints
+        return f"a value of type {type(value).__name__}"
+
+
 def write_arrays(path: Source, arrays: dict[str, NDArray[Any]]) -> None:
     """Write named arrays as a compressed .npz archive."""
     buffer = io.BytesIO()
@@ -155,6 +192,19 @@ def read_arrays(path: Source) -> dict[str, NDArray[Any]]:
 def read_array(path: Source) -> NDArray[Any]:
     """Return the array of an .npy file; objects (pickle) are refused."""
     return _array(os.fspath(path), read_limited(path))
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"got the constant {constant}")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    decoded = dict(pairs)
+    if len(decoded) != len(pairs):
+        raise ValueError(
+            f"an object must have each key once; got {shown([key for key, _ in pairs])}"
+        )
+    return decoded
 
 
 def _require_plain_members(path: Source, members: list[zipfile.ZipInfo]) -> None:

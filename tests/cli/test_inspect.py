@@ -31,7 +31,7 @@ def test_bare_networks_and_committees_are_told_apart(tmp_path: Path, call_json: 
     assert call_json("inspect", "b.qubonn")["kind"] == "committee"
 
 
-@pytest.mark.parametrize("suffix", [".qubo", ".npz", ".json", ".bqm"])
+@pytest.mark.parametrize("suffix", [".qubo", ".npz"])
 def test_qubos_say_their_size_and_what_their_variables_are(
     flowers: Path, call: Call, call_json: CallJson, suffix: str
 ) -> None:

@@ -82,7 +82,7 @@ def test_samples_of_a_program_that_reads_only_the_file_become_a_model(
     assert "Right: 4 of 4" in result.stderr
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".qubo", ".json", ".bqm"])
+@pytest.mark.parametrize("suffix", [".npz", ".qubo"])
 def test_every_format_holds_the_same_qubo(gates: Path, call: Call, suffix: str) -> None:
     call("qubo", gates, "-t", "gate", "--hidden", "2", "--margin", 0.125, "-o", f"p{suffix}")
     posed = PosedProblem.load(f"p{suffix}.problem.json")
@@ -162,7 +162,7 @@ def test_the_description_alone_is_enough_to_decode(gates: Path, call_json: CallJ
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["-o", "p.txt"], "must end in .qubo or .npz or .json or .bqm"),
+        (["-o", "p.txt"], "must end in .qubo or .npz or .bqm"),
         ([], "Missing option '-o'"),
         (["-o", "p.qubo", "--alpha", "-1"], "-1"),
         (["-o", "p.qubo", "--topology", "conv(9x9)", "--image", "1x2"], "9x9"),

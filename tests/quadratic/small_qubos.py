@@ -18,6 +18,15 @@ LABEL = st.recursive(
     max_leaves=4,
 )
 
+SMALL = Qubo.of(
+    [0, 0, 1, 2],
+    [0, 1, 2, 2],
+    [-3, 2, 7, 1],
+    variable_count=3,
+    offset=5,
+    labels=[("weight", 0), ("activation", 1, 2), "bias"],
+)
+
 
 @dataclass(frozen=True)
 class TermList:

@@ -5,7 +5,7 @@ from hypothesis import given
 from quadratic.small_qubos import EIGHTHS, TermList, term_lists
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 from qubonn.quadratic import Qubo
-from qubonn.quadratic.canonical import require_canonical
+from qubonn.quadratic.files import require_canonical
 
 
 @given(term_lists() | term_lists(EIGHTHS))

@@ -12,6 +12,7 @@ from qubonn.cli.train import network_facts, save_model
 from qubonn.errors import FileFormatError
 from qubonn.estimator.files import SIDECAR, load_problem, sidecar_of
 from qubonn.estimator.plan import PosedProblem
+from qubonn.quadratic.files import READERS
 from qubonn.training import Decoding, decode_samples
 from qubonn.training.committee import is_right
 
@@ -97,7 +98,7 @@ def load_posed(path: Path) -> tuple[PosedProblem, qn.Qubo]:
     posed = load_problem(sidecar)
     qubo = posed.problem.qubo()
     file = path if path != sidecar else Path(str(path).removesuffix(SIDECAR))
-    if file != sidecar and file.exists() and qn.Qubo.load(file) != qubo:
+    if file.suffix.lower() in READERS and file.exists() and qn.Qubo.load(file) != qubo:
         raise FileFormatError(
             f"{file} must be the QUBO that {sidecar.name} describes; it is another one: "
             "write both anew with qubonn qubo"

@@ -15,7 +15,7 @@ from qubonn.cli.screen import Screen
 from qubonn.drawing.figures import draw_couplings, draw_network
 from qubonn.errors import FileFormatError, RangeError
 from qubonn.estimator.files import SIDECAR, load_problem, sidecar_of
-from qubonn.quadratic.files import SUFFIXES
+from qubonn.quadratic.files import READERS, WRITERS
 from qubonn.storage import read_names
 
 
@@ -43,7 +43,7 @@ from qubonn.storage import read_names
 )
 @screen_options
 def command(file: Path, picture: Path | None, member: int, screen: Screen) -> None:
-    """Say what FILE is: a model (.qubonn), a QUBO (.qubo, .bqm, .json, .npz) or a problem.
+    """Say what FILE is: a model (.qubonn), a QUBO (.qubo, .npz) or a problem.
 
     Nothing in the file is run, and nothing is changed.
     """
@@ -66,10 +66,10 @@ def inspect_file(path: Path, member: int) -> Inspected:
         return _problem(path)
     if path.suffix.lower() == ".qubonn" or "weight_bits" in read_names(path):
         return _model(path, member)
-    if path.suffix.lower() in SUFFIXES:
+    if path.suffix.lower() in WRITERS:
         return _qubo(path)
     raise FileFormatError(
-        f"{path} must be a model (.qubonn), a QUBO ({', '.join(SUFFIXES)}) or a problem "
+        f"{path} must be a model (.qubonn), a QUBO ({', '.join(READERS)}) or a problem "
         f"(*{SIDECAR}), by its name"
     )
 

@@ -55,8 +55,8 @@ from qubonn.estimator.plan import Design, PosedProblem, pose
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    callback=file_to_write(".qubo", ".npz", ".json", ".bqm"),
-    help="File for the QUBO: .qubo (qbsolv's text), .bqm (dimod), .json or .npz.",
+    callback=file_to_write(".qubo", ".npz", ".bqm"),
+    help="File for the QUBO: .qubo (qbsolv's text), .npz (numpy) or .bqm (dimod).",
 )
 @screen_options
 def command(

@@ -22,9 +22,16 @@ from qubonn.estimator.plan import Frame, PosedProblem
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.network.files import require_format
-from qubonn.quadratic.strict_json import parse_json, shown
 from qubonn.stopping import Stop
-from qubonn.storage import read_arrays, read_limited, read_names, write_arrays, write_whole
+from qubonn.storage import (
+    parse_json,
+    read_arrays,
+    read_limited,
+    read_names,
+    shown,
+    write_arrays,
+    write_whole,
+)
 from qubonn.topology import Topology
 from qubonn.training import Committee
 from qubonn.training import load as load_trained

@@ -1,7 +1,7 @@
 """What the variables mean, in a form that every file can hold.
 
 Labels <-> JSON values.  A label is text, a whole number, or a tuple of labels; in JSON a tuple is
-a list.  The numbers 0, 1, 2 ... are what a variable is called when nobody named it.
+a list.  A variable without a label is called by its number: 0, 1, 2 ...
 """
 
 import json
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from qubonn.errors import FileFormatError
-from qubonn.quadratic.strict_json import shown
+from qubonn.storage import shown
 
 Label: TypeAlias = str | int | tuple["Label", ...]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import require_spin_matrix, require_spins
-from qubonn.quadratic.qubo import Qubo, whole_if_exact
+from qubonn.quadratic.qubo import Qubo
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,16 @@ class Ising:
     offset: float
     labels: Sequence[Hashable]
 
+    @classmethod
+    def of(cls, qubo: Qubo) -> "Ising":
+        """Substitute b = (1 + s) / 2."""
+        quarter = qubo.couplings / 4
+        fields = qubo.linear / 2
+        np.add.at(fields, qubo.rows, quarter)
+        np.add.at(fields, qubo.columns, quarter)
+        offset = float(qubo.offset + qubo.linear.sum() / 2 + quarter.sum())
+        return cls(fields, qubo.rows, qubo.columns, quarter, offset, qubo.labels)
+
     def energy(self, spins: ArrayLike) -> Any:
         """Return the energy of one state, or of each row of a matrix of states."""
         count, of = len(self.fields), "variable"
@@ -48,28 +58,10 @@ class Ising:
 
     def to_qubo(self) -> Qubo:
         """Return the same energy over bits b = (s + 1) / 2, whole numbers where it can be."""
-        count = len(self.fields)
         linear = 2 * self.fields
         np.subtract.at(linear, self.rows, 2 * self.couplings)
         np.subtract.at(linear, self.columns, 2 * self.couplings)
-        offset = self.offset - self.fields.sum() + self.couplings.sum()
-        values = np.concatenate([linear, 4 * self.couplings])
-        everyone = np.arange(count, dtype=np.int32)
-        return Qubo.of(
-            np.concatenate([everyone, self.rows]),
-            np.concatenate([everyone, self.columns]),
-            whole_if_exact(values, float(offset)),
-            variable_count=count,
-            offset=float(offset),
-            labels=self.labels,
+        offset = float(self.offset - self.fields.sum() + self.couplings.sum())
+        return Qubo.of_parts(
+            linear, self.rows, self.columns, 4 * self.couplings, offset, self.labels
         )
-
-
-def ising_of(qubo: Qubo) -> Ising:
-    """Substitute b = (1 + s) / 2."""
-    quarter = qubo.couplings / 4
-    fields = qubo.linear / 2
-    np.add.at(fields, qubo.rows, quarter)
-    np.add.at(fields, qubo.columns, quarter)
-    offset = float(qubo.offset + qubo.linear.sum() / 2 + quarter.sum())
-    return Ising(fields, qubo.rows, qubo.columns, quarter, offset, qubo.labels)

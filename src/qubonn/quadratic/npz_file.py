@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from qubonn.errors import FileFormatError
 from qubonn.quadratic.file_labels import Label, are_default, plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
-from qubonn.quadratic.strict_json import parse_json, shown
-from qubonn.storage import read_arrays, write_arrays
+from qubonn.storage import parse_json, read_arrays, shown, write_arrays
 
 FORMAT, VERSION = "qubonn-qubo", 1
 SHAPES = {"linear": 1, "rows": 1, "columns": 1, "couplings": 1, "offset": 0, "labels": 1}

@@ -9,47 +9,39 @@
     0 1 2
 
 A line with c is a comment; the p line counts variables, lines ``i i value`` and lines
-``i j value``.  We write a line for every variable, as the format asks, zeros included, and keep
+``i j value``.  We write a line for every variable, as the format requires, zeros included, and keep
 offset and labels in comments; QUBOTools.jl reads the offset too.  In a file of another program
-comments say nothing, variables without a line have no linear term, and lines may come in any
-order.  As in qbsolv, i > j and other counts than promised are refused; so are repeated pairs,
+comments mean nothing, variables without a line have no linear term, and lines may come in any
+order.  As in qbsolv, i > j and counts other than promised are refused; so are repeated pairs,
 which the format forbids and programs read differently (the last one counts, or the sum).
 Values are int64 if every one is written as a whole number, otherwise float64.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+import io
+import re
+from array import array
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError
-from qubonn.quadratic.file_labels import (
-    Label,
-    are_default,
-    label_text,
-    plain_labels,
-    read_labels,
-)
-from qubonn.quadratic.qbsolv_terms import (
-    Place,
-    Terms,
-    is_comment,
-    line_of_term,
-    read_terms,
-    shown_line,
-)
+from qubonn.quadratic.file_labels import Label, are_default, label_text, plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
-from qubonn.quadratic.strict_json import parse_json
-from qubonn.storage import read_limited, write_whole
+from qubonn.storage import parse_json, read_limited, write_whole
 
 SIGNATURE, VERSION = b"c qubonn qubo ", 1
 OFFSET, LABEL = b"c offset : ", b"c label "
-MOST_SILENT = 1 << 20  # variables that no line mentions: a file cannot ask for much more than it is
+MOST_SILENT = 1 << 20  # variables without a line: a small file must not ask for much memory
 LINES_AT_ONCE = 1 << 17
 
-T = TypeVar("T", int, float)
+NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+TERM = re.compile(rb"\s*([+-]?\d{1,18})\s+([+-]?\d{1,18})\s+(" + NUMBER + rb")\s*")
+COUNTS = re.compile(rb"[pP]\s+[qQ][uU][bB][oO]\s+(?:0|unconstrained)" + 3 * rb"\s+(\d{1,19})")
+
+Lines = Iterator[tuple[int, bytes]]  # each with its number, counted from 1
 
 
 def write_qbsolv(qubo: Qubo, path: str) -> None:
@@ -59,11 +51,11 @@ def write_qbsolv(qubo: Qubo, path: str) -> None:
 
 def read_qbsolv(path: str) -> Qubo:
     """Read a file of ours or of any other program."""
-    data = read_limited(path)
-    preamble, body = _read_preamble(path, data)
-    terms = read_terms(path, data, body)
+    lines = enumerate(io.BytesIO(read_limited(path)), start=1)
+    preamble = _read_preamble(path, lines)
+    terms = _read_terms(path, lines)
     _require_counts(path, preamble, terms)
-    _require_pairs(path, data, body, preamble, terms)
+    _require_pairs(path, preamble, terms)
     return Qubo.of(
         terms.rows,
         terms.columns,
@@ -95,8 +87,7 @@ def _lines(rows: NDArray[Any], columns: NDArray[Any], values: NDArray[Any]) -> I
         yield "".join(map("%d %d %r\n".__mod__, terms)).encode("ascii")
 
 
-@dataclass(frozen=True)
-class _Preamble:
+class _Preamble(NamedTuple):
     variable_count: int
     linear_count: int
     coupling_count: int
@@ -104,77 +95,53 @@ class _Preamble:
     labels: Sequence[Label]
 
 
-@dataclass
-class _Comments:
-    """What the comments say, if they are ours."""
+class _Terms(NamedTuple):
+    """The terms in the order of the file, and the number of each one's line."""
 
-    is_ours: bool = False
-    offset: int | float | None = None
-    labels: list[object] = field(default_factory=list)
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: NDArray[Any]
+    lines: Sequence[int]
 
-    def take(self, where: str, line: bytes) -> None:
+
+def _read_preamble(path: str, lines: Lines) -> _Preamble:
+    """Read up to the p line; offset and labels count only below our signature."""
+    is_ours, offset, labels = False, None, list[object]()
+    for number, padded in lines:
+        line, where = padded.strip(), f"{path}, line {number}"
         if line.startswith(SIGNATURE):
             _require_version(where, line)
-            self.is_ours = True
-        elif self.is_ours and line.startswith(OFFSET):
-            self.offset = _number(where, line[len(OFFSET) :])
-        elif self.is_ours and line.startswith(LABEL):
-            self.labels.append(_label(where, line[len(LABEL) :], len(self.labels)))
-
-
-def _read_preamble(path: str, data: bytes) -> tuple[_Preamble, Place]:
-    """Read all up to the p line; the terms begin behind it."""
-    comments, place = _Comments(), Place(0, 1)
-    while place.byte < len(data):
-        end = data.find(b"\n", place.byte)
-        after = Place(len(data) if end < 0 else end + 1, place.line + 1)
-        line, where = data[place.byte : after.byte].strip(), f"{path}, line {place.line}"
-        if line and not is_comment(line):
-            return _preamble(path, comments, _counts(where, line)), after
-        comments.take(where, line)
-        place = after
-    raise FileFormatError(
-        f"{path} must have a line 'p qubo 0 maxNodes nNodes nCouplers'; got none: "
-        "it may be truncated or of another kind"
-    )
-
-
-def _preamble(path: str, comments: _Comments, counts: tuple[int, int, int]) -> _Preamble:
-    if comments.is_ours and comments.offset is None:
-        raise FileFormatError(f"{path} must have a line '{OFFSET.decode()}...' before its p line")
-    labels = read_labels(path, comments.labels, counts[0]) if comments.labels else range(counts[0])
-    offset = 0 if comments.offset is None else comments.offset
-    return _Preamble(*counts, offset, labels)
-
-
-def _counts(where: str, line: bytes) -> tuple[int, int, int]:
-    fields = line.split()
-    is_header = len(fields) == 6 and fields[0] in (b"p", b"P") and fields[1].lower() == b"qubo"
-    if not is_header or fields[2] not in (b"0", b"unconstrained"):
+            is_ours = True
+        elif is_ours and line.startswith(OFFSET):
+            offset = _offset(where, line.removeprefix(OFFSET))
+        elif is_ours and line.startswith(LABEL):
+            labels.append(_label(where, line.removeprefix(LABEL), len(labels)))
+        elif line and not _is_comment(line):
+            break
+    else:
         raise FileFormatError(
-            f"{where} must be 'p qubo 0 maxNodes nNodes nCouplers'; got {shown_line(line)}"
+            f"{path} must have a line 'p qubo 0 maxNodes nNodes nCouplers'; got none: "
+            "it may be truncated or of another kind"
         )
-    if not all(field.isdigit() and len(field) < 20 for field in fields[3:]):
-        raise FileFormatError(f"{where} must have three counts; got {shown_line(line)}")
-    variable_count, linear_count, coupling_count = map(int, fields[3:])
-    if variable_count >= 2**31:
-        raise FileFormatError(f"{where} must have fewer than 2**31 nodes; got {variable_count}")
-    return variable_count, linear_count, coupling_count
+    counts = _counts(where, line)
+    if is_ours and offset is None:
+        raise FileFormatError(f"{path} must have a line '{OFFSET.decode()}...' before its p line")
+    names = read_labels(path, labels, counts[0]) if labels else range(counts[0])
+    return _Preamble(*counts, offset or 0, names)
 
 
 def _require_version(where: str, line: bytes) -> None:
     if line != b"%b%d" % (SIGNATURE, VERSION):
         raise FileFormatError(
-            f"{where} must end in version {VERSION}; got {shown_line(line)}: "
+            f"{where} must end in version {VERSION}; got {_shown(line)}: "
             "a newer qubonn may have written it"
         )
 
 
-def _number(where: str, text: bytes) -> int | float:
-    whole = _parsed(int, text)
-    number = whole if whole is not None and -(2**63) < whole < 2**63 else _parsed(float, text)
-    if number is None or not np.isfinite(number):
-        raise FileFormatError(f"{where} must have a finite number; got {shown_line(text)}")
+def _offset(where: str, text: bytes) -> int | float:
+    number = _number(text) if re.fullmatch(NUMBER, text) else float("nan")
+    if not isfinite(number):
+        raise FileFormatError(f"{where} must have a finite number; got {_shown(text)}")
     return number
 
 
@@ -183,12 +150,61 @@ def _label(where: str, text: bytes, number: int) -> object:
     if first != b"%d" % number:
         raise FileFormatError(
             f"{where} must be the label of variable {number}, as labels come in order; "
-            f"got {shown_line(text)}"
+            f"got {_shown(text)}"
         )
     return parse_json(where, label)
 
 
-def _require_counts(path: str, preamble: _Preamble, terms: Terms) -> None:
+def _counts(where: str, line: bytes) -> tuple[int, int, int]:
+    match = COUNTS.fullmatch(line)
+    if match is None:
+        raise FileFormatError(
+            f"{where} must be 'p qubo 0 maxNodes nNodes nCouplers' with three counts; "
+            f"got {_shown(line)}"
+        )
+    variable_count, linear_count, coupling_count = map(int, match.groups())
+    if variable_count >= 2**31:
+        raise FileFormatError(f"{where} must have fewer than 2**31 nodes; got {variable_count}")
+    return variable_count, linear_count, coupling_count
+
+
+def _read_terms(path: str, lines: Lines) -> _Terms:
+    """Read the lines below the p line: int64 values if all are whole, otherwise float64."""
+    rows, columns, numbers, values = array("q"), array("q"), array("q"), []
+    is_whole = True
+    for number, line in lines:
+        match = TERM.fullmatch(line)
+        if match is None:
+            if line.strip() and not _is_comment(line.strip()):
+                raise FileFormatError(
+                    f"{path}, line {number} must be two variable numbers and a finite value; "
+                    f"got {_shown(line)}"
+                )
+            continue
+        row, column, text = match.groups()
+        value = _number(text)
+        is_whole = is_whole and type(value) is int
+        rows.append(int(row))
+        columns.append(int(column))
+        values.append(value)
+        numbers.append(number)
+    return _Terms(
+        np.array(rows, dtype=np.int64),
+        np.array(columns, dtype=np.int64),
+        np.array(values, dtype=np.int64 if is_whole else np.float64),
+        numbers,
+    )
+
+
+def _number(text: bytes) -> int | float:
+    """Return a whole number if it is written as one and fits 64 bits, otherwise a float."""
+    if len(text) <= 20 and text.lstrip(b"+-").isdigit():
+        whole = int(text)
+        return whole if -(2**63) < whole < 2**63 else float(whole)
+    return float(text)
+
+
+def _require_counts(path: str, preamble: _Preamble, terms: _Terms) -> None:
     linear_count = int((terms.rows == terms.columns).sum())
     for form, promised, found in (
         ("'i i value'", preamble.linear_count, linear_count),
@@ -207,13 +223,14 @@ def _require_counts(path: str, preamble: _Preamble, terms: Terms) -> None:
         )
 
 
-def _require_pairs(path: str, data: bytes, body: Place, preamble: _Preamble, terms: Terms) -> None:
+def _require_pairs(path: str, preamble: _Preamble, terms: _Terms) -> None:
     rows, columns, count = terms.rows, terms.columns, preamble.variable_count
 
     def refuse(is_bad: NDArray[np.bool_], what: str) -> None:
         if is_bad.any():
-            number, line = line_of_term(data, body, int(is_bad.argmax()))
-            raise FileFormatError(f"{path}, line {number} {what}; got {shown_line(line)}")
+            term = int(is_bad.argmax())
+            got = f"{rows[term]} {columns[term]} {terms.values[term]}"
+            raise FileFormatError(f"{path}, line {terms.lines[term]} {what}; got {got!r}")
 
     is_outside = (np.minimum(rows, columns) < 0) | (np.maximum(rows, columns) >= count)
     refuse(is_outside, f"must have variable numbers in 0..{count - 1}")
@@ -223,15 +240,17 @@ def _require_pairs(path: str, data: bytes, body: Place, preamble: _Preamble, ter
 
 
 def _repeats(pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark each entry that stands earlier, too."""
+    """Mark each entry that equals an earlier one."""
     order = np.argsort(pairs, kind="stable")
     is_repeat = np.zeros(len(pairs), dtype=bool)
     is_repeat[order[1:]] = np.diff(pairs[order]) == 0
     return is_repeat
 
 
-def _parsed(kind: Callable[[bytes], T], text: bytes) -> T | None:
-    try:
-        return kind(text) if b"_" not in text else None
-    except ValueError:
-        return None
+def _is_comment(line: bytes) -> bool:
+    return line[:1] in (b"c", b"C")
+
+
+def _shown(line: bytes) -> str:
+    """Return the start of a line for an error."""
+    return repr(line.strip()[:60].decode("ascii", "replace"))

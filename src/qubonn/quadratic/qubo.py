@@ -100,7 +100,7 @@ class Qubo:
         offset: float,
         labels: Sequence[Hashable] | None,
     ) -> "Qubo":
-        """Do as `of` does, for arrays that are known to be sound."""
+        """Do what `of` does, for arrays that have been checked."""
         linear, low, high, couplings = _canonical(rows, columns, values, variable_count)
         exact = int(offset) if linear.dtype.kind == "i" else float(offset)
         names = range(variable_count) if labels is None else labels
@@ -154,32 +154,75 @@ class Qubo:
 
     def to_ising(self) -> "Ising":
         """Return the same energy over spins s = 2 b - 1."""
-        from qubonn.quadratic.ising import ising_of
+        from qubonn.quadratic.ising import Ising
 
-        return ising_of(self)
+        return Ising.of(self)
 
-    def to_dimod(self) -> "dimod.BinaryQuadraticModel":
-        """Return the same energy as a dimod model whose variables are the labels."""
-        from qubonn.quadratic.dimod_form import to_dimod
+    def to_dimod(self, labels: Sequence[Hashable] | None = None) -> "dimod.BinaryQuadraticModel":
+        """Return the same energy as a dimod model whose variables are `labels`, else our labels.
 
-        return to_dimod(self)
+        dimod has float64 only; whole numbers up to 2**53 stay exact.
+        """
+        import dimod
+
+        return dimod.BinaryQuadraticModel.from_numpy_vectors(
+            self.linear.astype(np.float64),
+            (self.rows, self.columns, self.couplings.astype(np.float64)),
+            float(self.offset),
+            dimod.BINARY,
+            variable_order=list(self.labels if labels is None else labels),
+        )
 
     @classmethod
     def from_dimod(cls, model: "dimod.BinaryQuadraticModel") -> "Qubo":
-        """Read a dimod model, binary or spin; its variables become the labels, in its order."""
-        from qubonn.quadratic.dimod_form import from_dimod
+        """Convert a dimod model, binary or spin; its variables become the labels, in its order.
 
-        return from_dimod(model)
+        Coefficients become int64 if all are whole numbers. A .bqm file is read by dimod:
+
+        >>> import dimod
+        >>> with Qubo.of([0], [1], [2], variable_count=2).to_dimod().to_file() as stream:
+        ...     Qubo.from_dimod(dimod.BinaryQuadraticModel.from_file(stream))
+        Qubo(2 variables, 1 couplings, int64)
+        """
+        binary = model.change_vartype("BINARY", inplace=False)
+        labels: list[Hashable] = list(binary.variables)
+        vectors = binary.to_numpy_vectors(variable_order=labels)
+        linear, offset = vectors.linear_biases, float(vectors.offset)
+        rows, columns, couplings = vectors.quadratic
+        return cls.of_parts(
+            linear.astype(np.float64), rows, columns, couplings.astype(np.float64), offset, labels
+        )
+
+    @classmethod
+    def of_parts(
+        cls,
+        linear: NDArray[np.float64],
+        rows: NDArray[Any],
+        columns: NDArray[Any],
+        couplings: NDArray[np.float64],
+        offset: float,
+        labels: Sequence[Hashable],
+    ) -> "Qubo":
+        """Join linear terms and couplings of another form; int64 if all numbers are whole."""
+        everyone = np.arange(len(linear))
+        return cls.of(
+            np.concatenate([everyone, rows]),
+            np.concatenate([everyone, columns]),
+            _whole_if_exact(np.concatenate([linear, couplings]), offset),
+            variable_count=len(linear),
+            offset=offset,
+            labels=labels,
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the QUBO in the format that the suffix names: .npz, .qubo, .json or .bqm."""
+        """Write the QUBO in the format that the suffix names: .npz, .qubo or .bqm."""
         from qubonn.quadratic.files import save_qubo
 
         save_qubo(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Qubo":
-        """Read a QUBO written by `save` or by other programs, by its suffix."""
+        """Read a QUBO from .npz or .qubo, written by `save` or by another program."""
         from qubonn.quadratic.files import load_qubo
 
         return load_qubo(path)
@@ -253,7 +296,7 @@ def _coefficients(values: ArrayLike, offset: float) -> NDArray[Any]:
     return array.astype(np.int64, copy=False)
 
 
-def whole_if_exact(values: NDArray[np.float64], offset: float) -> NDArray[Any]:
+def _whole_if_exact(values: NDArray[np.float64], offset: float) -> NDArray[Any]:
     """Return floats as int64 if they and `offset` are whole and no energy can leave int64."""
     is_whole = float(offset).is_integer() and (values == np.rint(values)).all()
     return values.astype(np.int64) if is_whole and magnitude(values, offset) < 2**63 else values

@@ -1,4 +1,4 @@
-"""Samples that somebody else's machine made, as a file -> states of our QUBO.
+"""Samples that another machine returned, as a file -> states of our QUBO.
 
 .csv, .npz, .npy or .json -> Samples, with energies computed anew.
 
@@ -13,7 +13,7 @@ A variable is named by its number, or by its label as JSON or as Python writes i
 """
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -23,17 +23,17 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix
 from qubonn.datasets.csv import open_rows
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError, ShapeError
-from qubonn.quadratic.file_labels import label_text, plain_labels
+from qubonn.quadratic.file_labels import label_text, plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
 from qubonn.quadratic.samples import Samples
-from qubonn.quadratic.serialised_samples import json_states
-from qubonn.storage import read_array, read_arrays
+from qubonn.storage import parse_json, read_array, read_arrays, read_limited, shown
 
 ARRAY_NAMES = ("bits", "samples", "states", "spins", "solutions")
 CELLS = {"0": 0, "1": 1, "-1": -1, "+1": 1, "0.0": 0, "1.0": 1, "-1.0": -1} | {
     "True": 1, "False": 0, "true": 1, "false": 0
 }  # fmt: skip
 STRANGE = 99  # no value of a state
+WORD = 32  # bits in which dimod packs samples
 
 
 class States(NamedTuple):
@@ -44,7 +44,7 @@ class States(NamedTuple):
 
 
 def load_samples(path: str | os.PathLike[str], qubo: Qubo) -> Samples:
-    """Read states of `qubo`, best first; what a file says about energies is not believed."""
+    """Read states of `qubo`, best first; energies in the file are ignored."""
     name = os.fspath(path)
     try:
         states = _states(name)
@@ -61,7 +61,7 @@ def _states(name: str) -> States:
         case ".csv" | ".tsv" | ".txt":
             return _csv_states(name)
         case ".json":
-            return States(*json_states(name))
+            return _json_states(name)
         case ".npy":
             return States(read_array(name), None)
         case ".npz":
@@ -82,6 +82,73 @@ def _csv_states(name: str) -> States:
 
 def _cells(cells: list[str]) -> list[int]:
     return [CELLS.get(cell.strip(), STRANGE) for cell in cells]
+
+
+def _json_states(path: str) -> States:
+    document = parse_json(path, read_limited(path))
+    if isinstance(document, dict):
+        if document.get("type") == "SampleSet":
+            return _sample_set(path, document)
+        document = next((document[key] for key in ARRAY_NAMES if key in document), document)
+    if not isinstance(document, list) or not document:
+        raise FileFormatError(
+            f"{path} must be a list of samples, an object with a list named samples, or a "
+            f"serialised SampleSet of dimod; got {shown(document)}"
+        )
+    if isinstance(document[0], dict):
+        return _objects(path, document)
+    rows = document if isinstance(document[0], list) else [document]  # or a single sample
+    return States(_matrix(path, rows, len(rows[0])), None)
+
+
+def _objects(path: str, samples: list[Any]) -> States:
+    variables = list(samples[0])
+    for number, sample in enumerate(samples, start=1):
+        if not isinstance(sample, dict) or sample.keys() != samples[0].keys():
+            raise FileFormatError(
+                f"{path}: sample {number} must name the same variables as the first"
+            )
+    rows = [[sample[key] for key in variables] for sample in samples]
+    return States(_matrix(path, rows, len(variables)), variables)
+
+
+def _sample_set(path: str, document: dict[str, Any]) -> States:
+    """Read what ``dimod.SampleSet.to_serializable`` writes, packed into words or not."""
+    labels, data = document.get("variable_labels"), document.get("sample_data")
+    rows = data.get("data") if isinstance(data, dict) else None
+    if not isinstance(labels, list) or not isinstance(rows, list) or not rows:
+        raise FileFormatError(
+            f"{path} must have variable_labels and sample_data with lists, as dimod writes"
+        )
+    variables, count = read_labels(path, labels, len(labels)), len(labels)
+    if document.get("sample_packed") is not True:
+        return States(_matrix(path, rows, count), variables)
+    words = -(-count // WORD)
+    what = f"{words} words of {WORD} bits, as dimod packs {count} variables"
+    _require_rows(path, rows, words, what, lambda word: type(word) is int and 0 <= word < 1 << WORD)
+    packed = np.array(rows, dtype="<u4").view(np.uint8).reshape(len(rows), -1)
+    bits = np.unpackbits(packed, axis=1, bitorder="little", count=count)
+    return States(bits.astype(np.int8), variables)
+
+
+def _matrix(path: str, rows: list[Any], width: int) -> NDArray[Any]:
+    what = f"a list of {width} values, 0 and 1 or -1 and +1"
+    _require_rows(path, rows, width, what, _is_state)
+    return np.array(rows, dtype=np.int8).reshape(len(rows), width)
+
+
+def _is_state(value: object) -> bool:
+    return type(value) in (int, bool, float) and value in (-1, 0, 1)
+
+
+def _require_rows(
+    path: str, rows: list[Any], width: int, what: str, accepts: Callable[[Any], bool]
+) -> None:
+    for number, row in enumerate(rows, start=1):
+        has_width = isinstance(row, list) and len(row) == width
+        wrong = [value for value in row if not accepts(value)] if has_width else [row]
+        if wrong:
+            raise FileFormatError(f"{path}: sample {number} must be {what}; got {shown(wrong[0])}")
 
 
 def _chosen(name: str, arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
@@ -149,9 +216,9 @@ def _bits(values: NDArray[Any]) -> BitMatrix:
     if not is_known.all():
         row, column = np.argwhere(~is_known)[0]
         got = numbers[row, column]
-        shown = "something else" if got == STRANGE else got
+        value = "something else" if got == STRANGE else got
         raise AlphabetError(
-            f"samples must hold 0 and 1, or -1 and +1 all over; got {shown} in sample {row + 1}, "
+            f"samples must hold 0 and 1, or -1 and +1 all over; got {value} in sample {row + 1}, "
             f"variable {column}" + (", and -1 elsewhere" if low < 0 else "")
         )
     bits: BitMatrix = (numbers == 1).astype(np.int8)

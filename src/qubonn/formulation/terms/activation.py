@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from qubonn.formulation.structure import Alike
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
-from qubonn.quadratic.squares import AffineForms, sum_of_squares
+from qubonn.quadratic.hamiltonian import AffineForms, sum_of_squares
 
 
 def activation_penalty(variables: Variables) -> Hamiltonian:

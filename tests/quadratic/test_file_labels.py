@@ -1,0 +1,38 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quadratic.small_qubos import LABEL
+from qubonn.errors import FileFormatError
+from qubonn.quadratic.file_labels import are_default, label_text, plain_labels, read_labels
+from qubonn.storage import parse_json
+
+
+@given(st.lists(LABEL, unique=True, max_size=5))
+def test_labels_come_back_from_json(labels: list[Any]) -> None:
+    texts = ", ".join(label_text(label) for label in plain_labels("p", labels))
+    assert list(read_labels("p", parse_json("p", f"[{texts}]"), len(labels))) == labels
+
+
+def test_numbers_in_order_are_the_default() -> None:
+    assert are_default([0, 1, 2])
+    assert are_default(range(3))
+    assert not are_default([1, 0])
+    assert read_labels("p", [0, 1], 2) == range(2)
+
+
+@pytest.mark.parametrize(
+    ("decoded", "complaint"),
+    [
+        (["a"], "labels must be a list of 2, one a variable; got 1 entries"),
+        ({"a": 1}, "labels must be a list of 2, one a variable; got dict"),
+        (["a", "a"], "labels must differ; variables 0 and 1 are both 'a'"),
+        (["a", True], "label 1 must be made of text"),
+        (["a", 2**63], "label 1 must be made of text"),
+    ],
+)
+def test_other_labels_are_refused(decoded: object, complaint: str) -> None:
+    with pytest.raises(FileFormatError, match=f"^p: {complaint}"):
+        read_labels("p", decoded, 2)
