@@ -18,14 +18,15 @@ from export.running import run_onnx
 from qubonn.encoding import Reading
 from qubonn.errors import RangeError, TopologyError
 from qubonn.export import onnx_graph
+from qubonn.export.onnx_graph import Form
 
 onnx = pytest.importorskip("onnx")
 
-FORMS: tuple[onnx_graph.Form, ...] = ("float", "int8")
+FORMS: tuple[Form, ...] = ("float", "int8")
 every_form = pytest.mark.parametrize("form", FORMS)
 
 
-def check(case: Case, form: onnx_graph.Form) -> None:
+def check(case: Case, form: Form) -> None:
     wanted = expected(case)
     outputs, sums = run_onnx(qn.to_onnx(case.model, form=form), case.inputs)
     assert outputs.dtype == (np.float32 if form == "float" else np.int8)
@@ -37,19 +38,19 @@ def check(case: Case, form: onnx_graph.Form) -> None:
 @settings(max_examples=60, deadline=None)
 @given(models(), st.sampled_from(FORMS), st.integers(0, 2**32))
 def test_onnx_answers_as_numpy_whatever_the_wiring(
-    model: qn.BinaryNetwork | qn.Committee, form: onnx_graph.Form, seed: int
+    model: qn.BinaryNetwork | qn.Committee, form: Form, seed: int
 ) -> None:
     check(Case.random(model, seed=seed), form)
 
 
 @every_form
 @pytest.mark.parametrize("name", odd_wirings())
-def test_wirings_that_chance_seldom_makes_run_in_onnx(form: onnx_graph.Form, name: str) -> None:
+def test_wirings_that_chance_seldom_makes_run_in_onnx(form: Form, name: str) -> None:
     check(Case.random(committee(odd_wirings()[name], 3, "largest"), rows=50), form)
 
 
 @every_form
-def test_the_networks_of_the_paper_run_in_onnx(form: onnx_graph.Form) -> None:
+def test_the_networks_of_the_paper_run_in_onnx(form: Form) -> None:
     letters = qn.datasets.letters(seed=0)
     for number in range(18):
         network = qn.BinaryNetwork.random(qn.paper.topology(number), seed=number)
@@ -57,7 +58,7 @@ def test_the_networks_of_the_paper_run_in_onnx(form: onnx_graph.Form) -> None:
 
 
 @every_form
-def test_ties_go_to_minus_one_in_onnx(form: onnx_graph.Form) -> None:
+def test_ties_go_to_minus_one_in_onnx(form: Form) -> None:
     spins = np.array(list(itertools.product((-1, 1), repeat=5)))
     network = qn.BinaryNetwork.random(qn.Topology.dense(5, 3, 4), seed=0)
     check(Case(network, spins, {}), form)
@@ -69,9 +70,7 @@ def test_ties_go_to_minus_one_in_onnx(form: onnx_graph.Form) -> None:
 @every_form
 @pytest.mark.parametrize("reading", ["signs", "largest"])
 @pytest.mark.parametrize("size", [1, 2, 6])
-def test_committees_vote_in_onnx_as_in_numpy(
-    form: onnx_graph.Form, reading: Reading, size: int
-) -> None:
+def test_committees_vote_in_onnx_as_in_numpy(form: Form, reading: Reading, size: int) -> None:
     spins = np.array(list(itertools.product((-1, 1), repeat=5)))
     for topology in (
         qn.Topology.dense(5, 3, 4),
@@ -81,13 +80,13 @@ def test_committees_vote_in_onnx_as_in_numpy(
 
 
 @every_form
-def test_a_committee_has_as_many_nodes_as_its_networks_and_a_vote(form: onnx_graph.Form) -> None:
+def test_a_committee_has_as_many_nodes_as_its_networks_and_a_vote(form: Form) -> None:
     small, large = (qn.to_onnx(committee(qn.paper.topology(7), size), form=form) for size in (2, 9))
     assert len(small.graph.node) == len(large.graph.node)
 
 
 @every_form
-def test_a_filter_is_stored_once(form: onnx_graph.Form) -> None:
+def test_a_filter_is_stored_once(form: Form) -> None:
     topology = qn.Topology.parse("conv(3x3x2)", inputs=(28, 28), outputs=1)
     model = qn.to_onnx(qn.BinaryNetwork.random(topology, seed=0), form=form)
     shapes = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
@@ -103,14 +102,14 @@ def test_more_than_127_parallel_arcs_still_fit_into_int8() -> None:
 
 @every_form
 @pytest.mark.parametrize("inputs", BORDERS)
-def test_any_number_of_examples_goes_in(form: onnx_graph.Form, inputs: int) -> None:
+def test_any_number_of_examples_goes_in(form: Form, inputs: int) -> None:
     network = qn.BinaryNetwork.random(qn.Topology.dense(inputs, 2, 1), seed=0)
     for rows in (1, 3, 100):
         check(Case.random(network, rows=rows), form)
 
 
 @every_form
-def test_models_are_what_the_checker_and_old_runtimes_take(form: onnx_graph.Form) -> None:
+def test_models_are_what_the_checker_and_old_runtimes_take(form: Form) -> None:
     model = qn.to_onnx(committee(qn.paper.topology(7), 3), form=form, name="l*/etters")
     onnx.checker.check_model(model, full_check=True)
     assert model.ir_version == 8

@@ -1,23 +1,29 @@
 """to_onnx: a model as an ONNX graph, for the runtimes and compilers that read one.
 
-BinaryNetwork, Committee or QuboClassifier -> ModelProto.  The one file that imports onnx.
+BinaryNetwork, Committee or QuboClassifier -> ModelProto: numbers into spins, levels of neurons, and
+what is made of the outputs. A block is one matrix product; shared filters are stored once and
+multiply gathered patches; neurons with sources of their own share one matrix with zeros. Members of
+a committee are one more axis in front, so that a committee has as many nodes as one network.
 """
 
 import json
 import os
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from qubonn import __version__
-from qubonn.errors import MissingExtra, RangeError
-from qubonn.export.model import Exported, exported
-from qubonn.export.onnx_ends import add_decision, add_inputs
-from qubonn.export.onnx_graph import Form, Graph, Node, require_room
-from qubonn.export.onnx_layers import add_network
+from qubonn.checks import IntVector
+from qubonn.encoding import BitPlanes
+from qubonn.errors import RangeError
+from qubonn.export.levels import float32_levels, require_comparisons
+from qubonn.export.model import Classes, Exported, exported
+from qubonn.export.onnx_graph import Form, OnnxGraph, Tensor, require_room
 from qubonn.storage import write_whole
+from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
 
-OPSET, IR_VERSION = 17, 8
+NARROW = 8  # blocks with one position and fewer filters are put together into one matrix
 
 
 def to_onnx(
@@ -44,77 +50,254 @@ def to_onnx(
     """
     if not isinstance(name, str):
         raise RangeError(f"name must be text; got {name!r:.60}")
-    parts = exported(model)
-    graph = Graph(form)
-    spins, width = add_inputs(graph, parts, inputs)
-    graph.finish(add_decision(graph, parts, *add_network(graph, parts, spins)))
-    require_room(sum(array.nbytes for array in graph.constants.values()))
-    kind = np.float32 if inputs == "numbers" else graph.spin_type
-    proto = _model_proto(graph, name, ("inputs", kind, width), _results(graph, parts), parts)
+    parts, graph = exported(model), OnnxGraph(form)
+    spins, width = _add_inputs(graph, parts, inputs)
+    graph.name_results(_add_decision(graph, parts, *_add_network(graph, parts, spins)))
+    proto = _proto(
+        graph, parts, name, np.float32 if inputs == "numbers" else graph.spin_type, width
+    )
     if path is not None:
         write_whole(path, proto.SerializeToString())
     return proto
 
 
-Tensor = tuple[str, Any, int | None]  # name, type, columns
-
-
-def _results(graph: Graph, model: Exported) -> list[Tensor]:
+def _proto(graph: OnnxGraph, model: Exported, name: str, input_type: Any, width: int) -> Any:
+    """Write a graph down, and have onnx check it."""
     outputs = model.topology.output_count
     results: list[Tensor] = [
         ("outputs", graph.spin_type, outputs),
         ("sums", graph.sum_type, outputs),
     ]
-    return results if model.classes is None else [*results, ("class", np.int64, None)]
-
-
-def _model_proto(
-    graph: Graph, name: str, source: Tensor, results: list[Tensor], model: Exported
-) -> Any:
-    """Write a graph down as onnx has it, and have onnx check it."""
-    try:
-        from onnx import checker, helper, numpy_helper
-    except ImportError:
-        raise MissingExtra.of("to_onnx", "onnx", "onnx") from None
-    constants = [
-        numpy_helper.from_array(array, constant) for constant, array in graph.constants.items()
-    ]
-    body = helper.make_graph(
-        [_node_proto(node) for node in graph.nodes],
-        name.encode("utf-8", "replace").decode(),
-        [_value(source)],
-        [_value(result) for result in results],
-        constants,
-        doc_string=f"inputs -> outputs; {model.topology!r}",
-    )
-    proto = helper.make_model(
-        body,
-        producer_name="qubonn",
-        producer_version=__version__,
-        ir_version=IR_VERSION,
-        opset_imports=[helper.make_opsetid("", OPSET)],
-    )
     if model.classes is not None:
-        helper.set_model_props(proto, {"classes": json.dumps(model.classes.labels)})
-    checker.check_model(proto, full_check=True)
+        results.append(("class", np.int64, None))
+    about = f"inputs -> outputs; {model.topology!r}"
+    proto = graph.model(name, ("inputs", input_type, width), results, about)
+    if model.classes is not None:
+        graph.onnx.helper.set_model_props(proto, {"classes": json.dumps(model.classes.labels)})
+    graph.onnx.checker.check_model(proto, full_check=True)
     return proto
 
 
-def _node_proto(node: Node) -> Any:
-    from onnx import helper
-
-    attributes = {
-        key: helper.np_dtype_to_tensor_dtype(np.dtype(value)) if isinstance(value, type) else value
-        for key, value in node.attributes.items()
-    }
-    return helper.make_node(node.operator, node.inputs, [node.output], node.output, **attributes)
+# ---- numbers into spins ----
 
 
-def _value(tensor: Tensor) -> Any:
-    """Say what goes in or comes out: one row for each example, any number of them."""
-    from onnx import helper
+def _add_inputs(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, int]:
+    """Add what makes spins out of numbers; return the tensor of spins and the width of `inputs`."""
+    spin_count = model.topology.input_count
+    if inputs == "spins":
+        return "inputs", spin_count
+    if inputs != "numbers":
+        raise RangeError(f"inputs must be 'spins' or 'numbers'; got {inputs!r}")
+    if isinstance(model.encoder, BitPlanes):
+        return _add_planes(graph, model.encoder, spin_count), spin_count // model.encoder.bits
+    found = require_comparisons(model.encoder, spin_count, inputs)
+    numbers = "inputs"
+    if not found.is_one_each:
+        columns = graph.constant("columns", found.column_of, np.int64)
+        numbers = graph.add("Gather", numbers, columns, axis=-1)
+    levels = graph.constant("levels", float32_levels(found.levels), np.float32)
+    return graph.where(graph.add("Greater", numbers, levels)), found.column_count
 
-    name, kind, columns = tensor
-    shape = ["examples"] if columns is None else ["examples", columns]
-    element = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-    return helper.make_tensor_value_info(name, element, shape)
+
+def _add_planes(graph: OnnxGraph, planes: BitPlanes, spin_count: int) -> str:
+    """Add the bits of whole numbers, plane by plane; of Gray codes, where two bits differ."""
+    whole = graph.cast("inputs", np.uint64)
+    whole = graph.add("Unsqueeze", whole, graph.constant("second_axis", [1], np.int64))
+    shifts = np.arange(planes.bits)[::-1, None]
+    bits = _shifted(graph, whole, shifts)
+    if planes.gray:
+        bits = graph.add("Add", bits, _shifted(graph, whole, shifts + 1))
+    odd = graph.add("Mod", bits, graph.constant("whole_two", 2, np.uint64))
+    is_set = graph.add("Equal", odd, graph.constant("whole_one", 1, np.uint64))
+    flat = graph.constant("flat", [0, spin_count], np.int64)
+    return graph.add("Reshape", graph.where(is_set), flat)
+
+
+def _shifted(graph: OnnxGraph, whole: str, shifts: Any) -> str:
+    by = graph.constant("shifts", shifts, np.uint64)
+    return graph.add("BitShift", whole, by, direction="RIGHT")
+
+
+# ---- neurons ----
+
+
+def _add_network(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, str]:
+    """Add all neurons; return the names of the outputs' spins and of their sums, in order.
+
+    Both are examples x outputs, with an axis for the members in front where there are several.
+    """
+    network = _Network(graph, model, inputs)
+    for blocks in blocks_by_level(model.topology):
+        network.add_level(blocks)
+    outputs = np.array([model.topology.outputs])
+    return network.spins.read(outputs), network.sums.read(outputs)
+
+
+@dataclass(eq=False)
+class _Shelf:
+    """Tensors of some nodes each, and where to find a node."""
+
+    graph: OnnxGraph
+    node_count: int
+    member_count: int
+    inputs: str  # the only tensor without an axis for the members
+    names: list[str] = field(default_factory=list)
+    widths: list[int] = field(default_factory=list)
+    joined: dict[tuple[int, ...], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.home_of = np.full(self.node_count, -1)
+        self.place_of = np.full(self.node_count, -1)
+
+    def put(self, name: str, nodes: IntVector) -> None:
+        """Keep a tensor whose last axis is `nodes`."""
+        self.home_of[nodes] = len(self.names)
+        self.place_of[nodes] = np.arange(len(nodes))
+        self.names.append(name)
+        self.widths.append(len(nodes))
+
+    def order(self, nodes: IntVector) -> IntVector:
+        """Return the order in which these nodes stand on the shelf."""
+        return np.lexsort((self.place_of[nodes], self.home_of[nodes]))
+
+    def read(self, nodes: IntMatrix) -> str:
+        """Return a tensor that ends in positions x nodes, or in nodes if there is one position."""
+        homes = np.unique(self.home_of[nodes])
+        widths = [self.widths[home] for home in homes]
+        starts = np.zeros(len(self.names), dtype=np.int64)
+        starts[homes] = np.cumsum(widths) - widths
+        places = starts[self.home_of[nodes]] + self.place_of[nodes]
+        source = self._join(tuple(homes.tolist()))
+        if len(places) == 1:
+            places = places[0]
+            if np.array_equal(places, np.arange(sum(widths))):
+                return source
+        indices = self.graph.constant("sources", places, np.int64)
+        return self.graph.add("Gather", source, indices, axis=-1)
+
+    def _join(self, homes: tuple[int, ...]) -> str:
+        if len(homes) == 1:
+            return self.names[homes[0]]
+        if homes not in self.joined:
+            parts = [self._with_members(home) for home in homes]
+            self.joined[homes] = self.graph.add("Concat", *parts, axis=-1)
+        return self.joined[homes]
+
+    def _with_members(self, home: int) -> str:
+        """Repeat the inputs for all members, because only tensors of one shape can be joined."""
+        if self.member_count == 1 or self.names[home] != self.inputs:
+            return self.names[home]
+        shape = self.graph.constant("members", [self.member_count, 1, 1], np.int64)
+        return self.graph.add("Expand", self.names[home], shape)
+
+
+class _Network:
+    """Adds neurons level by level."""
+
+    def __init__(self, graph: OnnxGraph, model: Exported, inputs: str) -> None:
+        self.graph, self.model, topology = graph, model, model.topology
+        self.spins = _Shelf(graph, topology.node_count, model.member_count, inputs)
+        self.sums = _Shelf(graph, topology.node_count, model.member_count, inputs)
+        self.spins.put(inputs, np.arange(topology.input_count))
+
+    def add_level(self, blocks: list[Block]) -> None:
+        """Add the blocks of a level, which read earlier levels only."""
+        narrow: dict[bool, list[Block]] = {False: [], True: []}
+        for block in blocks:
+            if block.position_count > 1 or (block.fan_in and len(block.weights) >= NARROW):
+                self._add(block.nodes, block.sources, self._values(block))
+            else:
+                narrow[self._are_outputs(block.nodes)].append(block)
+        for some in filter(None, narrow.values()):
+            self._add(*self._together(some))
+
+    def _values(self, block: Block) -> NDArray[np.int8]:
+        return self.model.weight_spins[:, block.weights].swapaxes(1, 2)
+
+    def _add(self, nodes: IntMatrix, sources: IntMatrix, weights: NDArray[np.int8]) -> None:
+        """Add one matrix product, the biases and the sign rule.
+
+        At each position, a row of `sources`, columns of a matrix of -1, 0 and +1 are the neurons;
+        `weights` has members x sources x neurons of a position, all or none of them outputs.
+        """
+        graph, is_alone = self.graph, self.model.member_count == 1
+        require_room(weights.size * np.dtype(graph.spin_type).itemsize)
+        biases = self.model.bias_spins[:, nodes - self.model.topology.input_count]
+        if len(nodes) == 1:  # rows in the order of the tensor, so that it need not be gathered
+            order = self.spins.order(sources[0])
+            sources, weights = sources[:, order], weights[:, order]
+        elif not is_alone:  # members x examples x positions x columns
+            weights, biases = weights[:, None], biases[:, None]
+        if is_alone:
+            weights, biases = weights[0], biases[0]
+        lowered = 0 if graph.form == "int8" or self._are_outputs(nodes) else 0.5
+        sums = graph.product(self.spins.read(sources), weights)
+        sums = graph.add("Add", sums, graph.constant("biases", biases - lowered, graph.sum_type))
+        if len(nodes) > 1:
+            kept = [0] if is_alone else [0, 0]  # axes
+            sums = graph.add("Reshape", sums, graph.constant("flat", [*kept, nodes.size], np.int64))
+        self.spins.put(graph.add("Sign", sums) if lowered else graph.spins(sums), nodes.reshape(-1))
+        if self._are_outputs(nodes):
+            self.sums.put(sums, nodes.reshape(-1))
+
+    def _together(self, blocks: list[Block]) -> tuple[IntMatrix, IntMatrix, NDArray[np.int8]]:
+        """Put blocks of one position side by side; a row is a source, or its k-th parallel arc."""
+        most = max(block.fan_in for block in blocks) + 1
+        rows_of = [most * block.sources[0] + _repeats(block.sources[0]) for block in blocks]
+        rows = np.unique(np.concatenate(rows_of))
+        rows = rows if len(rows) else np.zeros(1, dtype=np.int64)  # any input, with weight 0
+        nodes = np.concatenate([block.nodes[0] for block in blocks])
+        require_room(self.model.member_count * len(rows) * len(nodes))
+        weights = np.zeros((self.model.member_count, len(rows), len(nodes)), dtype=np.int8)
+        column = 0
+        for block, own in zip(blocks, rows_of, strict=True):
+            end = column + len(block.weights)
+            weights[:, np.searchsorted(rows, own), column:end] = self._values(block)
+            column = end
+        return nodes[None], rows[None] // most, weights
+
+    def _are_outputs(self, nodes: IntMatrix) -> bool:
+        return bool(nodes[0, 0] >= self.model.topology.outputs.start)
+
+
+def _repeats(sources: IntVector) -> IntVector:
+    """Return how many equal ones are before each source; they come in order."""
+    return np.arange(len(sources)) - np.searchsorted(sources, sources)
+
+
+# ---- members' outputs into decisions ----
+
+
+def _add_decision(graph: OnnxGraph, model: Exported, spins: str, sums: str) -> dict[str, str]:
+    """Add what is made of the outputs of all members; return the tensors of the results."""
+    results = {"outputs": spins, "sums": sums}
+    if model.is_committee:
+        by_signs = model.reading == "signs"
+        votes = graph.as_sums(spins) if by_signs else sums
+        if model.member_count > 1:
+            axis = graph.constant("first_axis", [0], np.int64)
+            votes = graph.add("ReduceSum", votes, axis, keepdims=0)
+        outputs = graph.spins(votes) if by_signs else _first_largest(graph, model, votes)
+        results = {"outputs": outputs, "sums": votes}
+    if model.classes is not None:
+        scores = _class_scores(graph, model, model.classes, results["sums"])
+        results["class"] = graph.add("ArgMax", scores, axis=-1, keepdims=0)
+    return results
+
+
+def _first_largest(graph: OnnxGraph, model: Exported, votes: str) -> str:
+    """Add spins that are +1 for the first largest vote only."""
+    largest = graph.add("ArgMax", votes, axis=-1, keepdims=1)
+    everyone = graph.constant("numbers", np.arange(model.topology.output_count), np.int64)
+    return graph.where(graph.add("Equal", largest, everyone))
+
+
+def _class_scores(graph: OnnxGraph, model: Exported, classes: Classes, votes: str) -> str:
+    if classes.evidence is None:
+        return votes
+    size = graph.constant("size", model.member_count, graph.sum_type)
+    doubled = graph.cast(graph.add("Add", votes, size), np.int64)
+    members = graph.add("Div", doubled, graph.constant("two", 2, np.int64))
+    evidence = graph.constant("evidence", classes.evidence, np.int32)
+    found = graph.add("Gather", evidence, members, axis=0)
+    return graph.add("MatMul", found, graph.constant("codewords", classes.codewords.T, np.int32))

@@ -1,62 +1,51 @@
-"""Graph: ONNX operators and constants, written down without the onnx package.
+"""OnnxGraph: operators and constants, added one by one, as an ONNX model.
 
-Calls of `add` and `constant` -> nodes and arrays, in either of the two forms: activations of
-float32 and sums that are never 0 before `Sign`, or activations of int8 and sums of int32.
+Calls of `add` and `constant` -> ModelProto, in either of two forms: activations of float32 and sums
+that are never 0 before `Sign`, or activations of int8 and sums of int32. The one file that imports
+onnx.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from qubonn.errors import RangeError
+from qubonn import __version__
+from qubonn.errors import MissingExtra, RangeError
 
 Form = Literal["float", "int8"]
+Tensor = tuple[str, Any, int | None]  # name, type, columns
 
+OPSET, IR_VERSION = 17, 8
 MOST_BYTES = 2**31 - 2**24  # of constants; a file of protocol buffers ends at 2 GiB
 
 
-@dataclass(frozen=True)
-class Node:
-    """One operator."""
-
-    operator: str
-    inputs: tuple[str, ...]
-    output: str
-    attributes: dict[str, Any]
-
-
-@dataclass(eq=False)
-class Graph:
+class OnnxGraph:
     """Operators in order, and the constants that they read."""
 
-    form: Form
-    nodes: list[Node] = field(default_factory=list)
-    constants: dict[str, NDArray[Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.form not in ("float", "int8"):
-            raise RangeError(f"form must be 'float' or 'int8'; got {self.form!r}")
-
-    @property
-    def spin_type(self) -> Any:
-        """What activations are stored as."""
-        return np.float32 if self.form == "float" else np.int8
-
-    @property
-    def sum_type(self) -> Any:
-        """What sums are stored as."""
-        return np.float32 if self.form == "float" else np.int32
+    def __init__(self, form: Form) -> None:
+        if form not in ("float", "int8"):
+            raise RangeError(f"form must be 'float' or 'int8'; got {form!r}")
+        try:
+            import onnx
+        except ImportError:
+            raise MissingExtra.of("to_onnx", "onnx", "onnx") from None
+        self.onnx: Any = onnx
+        self.form = form
+        self.spin_type: Any = np.float32 if form == "float" else np.int8
+        self.sum_type: Any = np.float32 if form == "float" else np.int32
+        self.nodes: list[Any] = []
+        self.constants: dict[str, NDArray[Any]] = {}
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Add an operator with one result and return the result's name."""
         name = f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(Node(operator, inputs, name, attributes))
+        node = self.onnx.helper.make_node(operator, inputs, [name], name, **attributes)
+        self.nodes.append(node)
         return name
 
-    def constant(self, name: str, value: Any, kind: Any) -> str:
+    def constant(self, name: str, value: ArrayLike, kind: Any) -> str:
         """Add a constant, unless it is the one of that name already, and return its name."""
         array = np.asarray(value, dtype=kind)
         known = self.constants.get(name)
@@ -65,6 +54,14 @@ class Graph:
         unused = name if known is None else f"{name}_{len(self.constants)}"
         self.constants[unused] = array
         return unused
+
+    def cast(self, tensor: str, kind: Any) -> str:
+        """Add a change of type."""
+        return self.add("Cast", tensor, to=self._element(kind))
+
+    def as_sums(self, spins: str) -> str:
+        """Add what makes sums out of spins, if they differ in type."""
+        return spins if self.form == "float" else self.cast(spins, self.sum_type)
 
     def product(self, matrix: str, weights: NDArray[Any]) -> str:
         """Add a matrix product of spins and weights."""
@@ -83,18 +80,48 @@ class Graph:
         one = self.constant("one", 1, self.spin_type)
         return self.add("Where", condition, one, self.constant("minus_one", -1, self.spin_type))
 
-    def finish(self, results: Mapping[str, str]) -> None:
-        """Give the results their names, and drop what nobody reads."""
+    def name_results(self, results: Mapping[str, str]) -> None:
+        """Give the results their names, and drop what is never read."""
         name_of = {tensor: name for name, tensor in results.items()}
         read, kept = set(results), []
         for node in reversed(self.nodes):
-            output = name_of.get(node.output, node.output)
-            if output in read:
-                inputs = tuple(name_of.get(name, name) for name in node.inputs)
-                read |= set(inputs)
-                kept.append(Node(node.operator, inputs, output, node.attributes))
+            node.name = node.output[0] = name_of.get(node.name, node.name)
+            if node.name in read:
+                node.input[:] = [name_of.get(name, name) for name in node.input]
+                read.update(node.input)
+                kept.append(node)
         self.nodes = kept[::-1]
         self.constants = {name: self.constants[name] for name in self.constants if name in read}
+
+    def model(self, name: str, source: Tensor, results: list[Tensor], about: str) -> Any:
+        """Return the ModelProto."""
+        require_room(sum(array.nbytes for array in self.constants.values()))
+        helper, from_array = self.onnx.helper, self.onnx.numpy_helper.from_array
+        body = helper.make_graph(
+            self.nodes,
+            name.encode("utf-8", "replace").decode(),
+            [self._value(source)],
+            [self._value(result) for result in results],
+            [from_array(array, constant) for constant, array in self.constants.items()],
+            doc_string=about,
+        )
+        return helper.make_model(
+            body,
+            producer_name="qubonn",
+            producer_version=__version__,
+            ir_version=IR_VERSION,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+        )
+
+    def _value(self, tensor: Tensor) -> Any:
+        """Describe an input or a result: one row for each example, any number of them."""
+        name, kind, columns = tensor
+        shape = ["examples"] if columns is None else ["examples", columns]
+        return self.onnx.helper.make_tensor_value_info(name, self._element(kind), shape)
+
+    def _element(self, kind: Any) -> int:
+        element: int = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+        return element
 
 
 def require_room(byte_count: int) -> None:
