@@ -1,10 +1,10 @@
-"""What each part of QuboClassifier's default engine is good for: one thing changed at a time.
+"""What each part of QuboClassifier's default engine contributes: one change at a time.
 
     python benchmarks/ablation.py --mnist FOLDER [--counts 2 10 40] [--seeds 100 101 102 103]
 
-Draws from MNIST's training images, scored on 10,000 other training images: no test image is looked
-at. 784-64-10, 8 networks a draw; per cent right of single networks and of all 8 together, and
-seconds a network on one thread. With --all: 50,000 of the training images, one network.
+Draws from MNIST's training images, scored on 10,000 other training images; test images are not
+used. 784-64-10, 8 networks per draw; accuracy of single networks and of all 8 as a committee, and
+seconds per network on one thread. With --all: 50,000 of the training images, one network.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def other_target(engine: Engine, factor: float) -> Engine:
 
 
 def not_soft(engine: Engine) -> Engine:
-    """Judge by exact changes of energy, which need the heat that is measured for them."""
+    """Use exact changes of energy, with the temperatures that are measured for them."""
     return replace(engine, softness=None, hottest=1.0, coldest=1.0)
 
 
@@ -104,7 +104,7 @@ def main() -> None:
 
 
 def measure_moved(split: Split, seed: int) -> tuple[float, float, float]:
-    """Measure the defaults on images, each also moved by a pixel."""
+    """Measure the defaults on images and on copies shifted by a pixel."""
     return measure(split.shifted(), seed, 0, lambda engine: engine, copies=copy_count(1))
 
 
@@ -116,7 +116,7 @@ def measure(
     member_count: int = MEMBERS,
     copies: int = 1,
 ) -> tuple[float, float, float]:
-    """Return shares of right answers, single and together, and seconds a network."""
+    """Return the accuracy of single networks and of the committee, and seconds per network."""
     topology = qn.Topology.dense(split.train_spins.shape[1], HIDDEN, 10)
     outputs = qn.CodeBook.one_hot(range(10)).encode(split.train_classes)
     problem = qn.TrainingProblem(topology, split.train_spins, outputs, margin_strength=margin)

@@ -1,11 +1,11 @@
-"""How long building a QUBO takes, beside dimod, and how time and memory grow.
+"""Time and memory of building a QUBO, compared with dimod.
 
     python benchmarks/build_qubo.py [--figure growth.png]
 
 Table 1: the paper's 18 networks on the letters, best of several: ``problem.qubo()`` of a new
-problem on a topology that was built before; dimod building the same model from ready-made
-dictionaries; dimod's expression algebra building it symbolically. Table 2: larger and larger
-problems, each in a process of its own, with its peak memory.
+problem on a topology that was used before; dimod building the same model from existing
+dictionaries; dimod's expression algebra building it symbolically. Table 2: problems of growing
+size, each in its own process, with its peak memory.
 """
 
 import argparse
@@ -75,7 +75,7 @@ def compare_one(number: int) -> None:
 
 
 def symbolic_model(problem: qn.TrainingProblem) -> Any:
-    """Write the paper's H1 + H2 down with dimod's algebra, the way its users do."""
+    """Return the paper's H1 + H2, written with dimod's algebra as its users would."""
     topology, variables = problem.topology, problem.variables
     symbol = {label: dimod.Binary(label) for label in variables.labels}
     known = variables.structure.is_known

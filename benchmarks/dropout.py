@@ -2,9 +2,9 @@
 
     python benchmarks/dropout.py [letters] [digits] [warm] [--runs N]
 
-Without arguments all tables with 20 runs a row, in about ten minutes on two cores.
+Without arguments: all tables with 20 runs per row, in about ten minutes on two cores.
 letters  networks 10 and 12, the paper's settings, LiftedAnnealing
-digits   1,400 images in batches against one problem of all of them, ForwardAnnealing
+digits   1,400 images in batches, compared with one problem of all images, ForwardAnnealing
 warm     the same with short anneals that start warm or cold
 """
 
@@ -100,7 +100,7 @@ ENGINE = qn.ForwardAnnealing(reading="largest", replica_count=8, sweep_count=60,
 
 
 class Digits:
-    """1,400 images to train on, 397 to test on; pixels binarised in the middle."""
+    """1,400 training and 397 test images; pixels are binarised at half of the range."""
 
     def __init__(self) -> None:
         from sklearn.datasets import load_digits
@@ -115,7 +115,7 @@ class Digits:
         self.inputs, self.outputs = spins[1400:], outputs[1400:]
 
     def scores(self, result: qn.TrainingResult) -> tuple[float, float]:
-        """Mean accuracy of the networks found, by the largest output, and that of their vote."""
+        """Mean accuracy of the networks found, by largest output, and accuracy of their vote."""
         alone = [
             qn.Committee([network], reading="largest").accuracy(self.inputs, self.outputs)
             for network in result.networks
@@ -124,7 +124,7 @@ class Digits:
         return float(np.mean(alone)), vote
 
     def row(self, runs: int, train: Callable[..., qn.TrainingResult], *cells: object) -> None:
-        """Show the mean scores of some runs, and seconds a run."""
+        """Show the mean scores of the runs, and seconds per run."""
         seconds, scores = timed(lambda: [self.scores(train(seed=seed)) for seed in range(runs)])
         single, vote = np.mean(scores, axis=0)
         show(*cells, f"{single:.3f}", f"{vote:.3f}", f"{seconds / runs:.1f}")

@@ -2,8 +2,8 @@
 
     python benchmarks/engines.py [solution] [margins] [letters] [training]
 
-Without arguments all tables, in about ten minutes on two cores. Data: the letters, seed 0.
-solution  time to H = 0 with 99 % probability beside CP-SAT; compilation not counted
+Without arguments: all tables, in about ten minutes on two cores. Data: the letters, seed 0.
+solution  time to H = 0 with 99 % probability, compared with CP-SAT; without compilation
 margins   largest S2 of a feasible network
 letters   200 runs of networks 5, 10 and 12: test accuracy of single networks and committees
 training  200 runs of the 16 feasible networks: training accuracy
@@ -98,7 +98,7 @@ def waiting(problem: qn.TrainingProblem) -> float:
 
 
 def sweep_to_zero(run: _Run, temperatures: Any) -> None:
-    """Sweep until a replica is at H = 0, which is looked for every ten sweeps."""
+    """Sweep until a replica is at H = 0, checked every ten sweeps."""
     for first in range(0, len(temperatures), 10):
         run.sweep(temperatures[first : first + 10])
         if run.best_energy() == 0:

@@ -1,11 +1,11 @@
-"""QuboClassifier's defaults beside other classifiers, on four datasets of scikit-learn.
+"""QuboClassifier's defaults compared with other classifiers, on four datasets of scikit-learn.
 
     python benchmarks/estimator.py [--splits 5] [--data iris wine breast_cancer digits]
 
-Five stratified splits, the same for all. Bytes are what a device must keep: a bit for each weight
-and bias of -1 and +1, four bytes for each threshold of an input or of a tree and for each
-coefficient; a tree has also one byte for the column and two for the other branch in each inner
-node, and one in each leaf. The tree may have as many leaves as fit the memory of the committee.
+Five stratified splits, the same for all. Bytes are what a device must store: one bit per weight and
+bias of -1 and +1, four bytes per threshold of an input or of a tree and per coefficient; a tree
+also has one byte for the column and two for the other branch in each inner node, and one in each
+leaf. The tree may have as many leaves as fit the memory of the committee.
 """
 
 import argparse
@@ -29,8 +29,8 @@ from qubonn.encoding.automatic import fit_binariser
 from tables import head, show
 
 SETS = ("iris", "wine", "breast_cancer", "digits")
-COMMITTEE, HIDDEN = 10, 64  # as the defaults are
-Fitted = tuple[Any, int]  # what predicts, and its bytes
+COMMITTEE, HIDDEN = 10, 64  # the defaults
+Fitted = tuple[Any, int]  # a fitted model, and its bytes
 Fit = Callable[[NDArray[Any], NDArray[Any]], Fitted]
 
 
@@ -100,7 +100,7 @@ def bytes_of(inputs: int, outputs: int, committee_size: int) -> int:
 
 @dataclass(frozen=True)
 class Voting:
-    """Networks that were trained elsewhere, asked as QuboClassifier asks its own."""
+    """A committee of given networks that predicts as QuboClassifier does."""
 
     encoder: qn.encoding.InputEncoder
     committee: qn.Committee
@@ -113,7 +113,7 @@ class Voting:
 def fit_straight_through(committee_size: int) -> Fit:
     """Networks of the shape and with the binariser of QuboClassifier's defaults.
 
-    The learning rate is chosen on a quarter of the training examples; that time is counted.
+    The learning rate is chosen on a quarter of the training examples; this time is included.
     """
     from straight_through import all_at_once, best_learning_rate, train_network
 

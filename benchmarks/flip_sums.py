@@ -1,12 +1,12 @@
-"""Four ways to do the innermost work of ForwardAnnealing: add up gains where bits differ.
+"""Four implementations of ForwardAnnealing's innermost loop: add up gains where bits differ.
 
     python benchmarks/flip_sums.py
 
-Every proposal sums, over the examples whose count would go up (source and weight differ: an XOR of
-packed words), what a step up costs more than a step down. The gains lie in lanes of float32, int32
-or int16, chosen by the packed word as a mask; or are bit planes of eight packed words (AND and
-popcount, worth 2**plane each). Nanoseconds of one sum on one core, best of rounds taken in turn;
-all four give the same sums.
+Every proposal sums, over the examples whose count would increase (source and weight differ: an XOR
+of packed words), the cost of a step up minus that of a step down. The gains are in lanes of
+float32, int32 or int16, selected by the packed word as a mask; or they are eight bit planes of
+packed words (AND and popcount, each worth 2**plane). Nanoseconds of one sum on one core, best of
+interleaved rounds; all four give the same sums.
 """
 
 import time

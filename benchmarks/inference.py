@@ -1,17 +1,17 @@
-"""Prediction in bits beside float32 products of NumPy and torch, on the same networks.
+"""Prediction on packed bits compared with float32 products of NumPy and torch.
 
     python benchmarks/inference.py [dense] [convolution] [limit] [--threads 2] [--rounds 15]
 
-Without names all tables, in less than a minute on two cores. All contenders have the same number of
-threads, all cores unless told, and must give the same outputs. Rounds are interleaved and the best
-time of each contender counts. With one thread that is processor time, which a busy machine hardly
-changes; with more it is waiting time. Compilation and loading are not counted. Without torch its
-cells stay empty.
+Without names: all tables, in less than a minute on two cores. All methods use the same networks and
+the same number of threads (default: all cores), and must give the same outputs. Rounds are
+interleaved, and the best time of each method counts: processor time with one thread, which a busy
+machine hardly changes, and wall-clock time with more. Compilation and loading are not included.
+Without torch its cells stay empty.
 
-dense        784-128-10: from inputs that each contender likes best, from the same int8 spins for
-             everybody, and a committee; and what the models weigh
+dense        784-128-10: from each method's preferred inputs, from the same int8 spins, and a
+             committee; and the bytes of the models
 convolution  conv(5x5x8) over 28 x 28 and ten outputs; NumPy has no convolution
-limit        words of XNOR and popcount a second: in registers alone, and in a whole prediction
+limit        words of XNOR and popcount per second: in registers alone, and in a prediction
 """
 
 import argparse
@@ -122,7 +122,7 @@ class DenseNumpy:
         self.byte_count = sum(part.nbytes for layer in self.layers[0] for part in layer)
 
     def outputs(self, spins: NDArray[Any], member_count: int) -> NDArray[np.int8]:
-        """Return what most of the first members say."""
+        """Return the majority of the first members."""
         inputs = spins.astype(np.float32, copy=False)
         votes = np.zeros((len(inputs), 10), dtype=np.float32)
         for layers in self.layers[:member_count]:
@@ -146,7 +146,7 @@ class DenseTorch:
             ]
 
     def outputs(self, spins: NDArray[Any], member_count: int) -> NDArray[np.int8]:
-        """Return what most of the first members say."""
+        """Return the majority of the first members."""
         with torch.inference_mode():
             inputs = torch.from_numpy(spins).float()
             votes = torch.zeros(len(inputs), 10)
@@ -198,7 +198,7 @@ def convolution(arguments: argparse.Namespace) -> None:
 
 
 class ConvolutionTorch:
-    """The same network in torch; each neuron has its own bias, as ours have."""
+    """The same network in torch; each neuron has its own bias, as in qubonn."""
 
     def __init__(self, network: qn.BinaryNetwork) -> None:
         if torch is None:
@@ -224,7 +224,7 @@ class ConvolutionTorch:
 
 def limit(arguments: argparse.Namespace) -> None:
     print("### XNOR and popcount, billion words of 64 bits per second\n")
-    head("network", "threads", "in registers alone", "prediction", "part of the limit")
+    head("network", "threads", "in registers alone", "prediction", "share of the limit")
     for sizes in ((784, 128, 10), (784, 1024, 10), (128, 128, 128, 10)):
         network = qn.BinaryNetwork.random(qn.Topology.dense(*sizes), seed=0)
         inputs = PackedInputs.of(random_spins(arguments.examples, sizes[0]))
@@ -247,7 +247,7 @@ def limit(arguments: argparse.Namespace) -> None:
 
 
 def count_in_registers(word_count: int, threads: int) -> None:
-    """XNOR and count so many words, 32 at a time, with nothing to load but a weight."""
+    """XNOR and count a number of words, 32 at a time, loading only a weight."""
     targets = [aligned_zeros(32) for _ in range(threads)]
     share(
         lambda first, end, thread: count_words(WEIGHTS, targets[thread], (end - first) * 52),
@@ -267,7 +267,7 @@ def count_words(weights: Any, target: Any, count: Any) -> None:
 
 
 WEIGHTS = np.random.default_rng(0).integers(1 << 64, size=52, dtype=np.uint64)
-THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # so many lanes
+THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # 32 lanes
 
 
 # ---- all ----
@@ -289,7 +289,7 @@ def show_times(name: str, works: Works, rounds: int, threads: int) -> None:
 
 
 def best_times(works: Works, rounds: int, threads: int) -> dict[str, float]:
-    """Seconds of the quickest of some rounds in which everybody has a turn."""
+    """Seconds of the fastest of some interleaved rounds, for each method."""
     clock = time.process_time if threads == 1 else time.perf_counter
     best = dict.fromkeys(works, float("inf"))
     for work in works.values():

@@ -1,9 +1,9 @@
-"""Certified input flips on the letters, beside margins and test accuracy; committees; MNIST.
+"""Robustness on the letters, compared with margins and test accuracy; committees; MNIST.
 
     python benchmarks/robustness.py [--runs 100] [--committees 10] [--figure robustness.png]
                                     [--mnist FOLDER]
 
-Networks 5, 10 and 12, margin strengths 0 to 0.05: the best feasible network of each run, certified
+Networks 5, 10 and 12, margin strengths 0 to 0.05: the best feasible network of each run, evaluated
 on the four training images. FOLDER holds the four original files of MNIST, which
 benchmarks/fewshot reads too.
 """
@@ -41,7 +41,7 @@ class Row:
     least_flips: int
     accuracy: float  # on the 40 test images
     pair_accuracy: float  # on all 1,200 images with two pixels inverted
-    cheap_is_exact: float  # part of the examples
+    cheap_is_exact: float  # share of the examples
     greedy_is_exact: float
     cheap_milliseconds: float
     exact_milliseconds: float
@@ -76,11 +76,11 @@ def measure(runs: int) -> list[Row]:
             for seed in range(runs):
                 feasible = qn.train(problem, qn.LiftedAnnealing(), seed=seed).feasible_networks
                 if feasible:
-                    rows.append(judge(number, strength, feasible[0]))
+                    rows.append(evaluate(number, strength, feasible[0]))
     return rows
 
 
-def judge(number: int, strength: float, network: qn.BinaryNetwork) -> Row:
+def evaluate(number: int, strength: float, network: qn.BinaryNetwork) -> Row:
     images = LETTERS.train_inputs
     cheap_seconds, cheap = timed(partial(network.robustness, images, exact=False))
     exact_seconds, exact = timed(partial(network.robustness, images))
@@ -103,7 +103,7 @@ def judge(number: int, strength: float, network: qn.BinaryNetwork) -> Row:
 
 
 def pairs() -> tuple[SpinMatrix, SpinMatrix]:
-    """Return every training image with every two pixels inverted, and what is wanted of them."""
+    """Return every training image with every two pixels inverted, and their outputs."""
     sets = np.array(list(combinations(range(25), 2)))
     images = np.repeat(LETTERS.train_inputs, len(sets), axis=0)
     images[np.arange(len(images))[:, np.newaxis], np.tile(sets, (4, 1))] *= -1
@@ -230,7 +230,7 @@ def committee_cells(committee: qn.Committee) -> list[float]:
 
 
 def show_mnist(folder: Path, count: int = 200) -> None:
-    print("### MNIST, 784-64-10, ten images a class, the first test images\n")
+    print("### MNIST, 784-64-10, ten images per class, the first test images\n")
     mnist = Mnist.read(folder)
     images, labels = spins_of(mnist.test_pixels[:count], 127), mnist.test_classes[:count]
     chosen = drawn(mnist.train_classes, 10, 0)
@@ -298,7 +298,7 @@ def draw(rows: list[Row], path: str) -> None:
 
 
 def scatter(axes: Any, rows: list[Row], across: str, up: str) -> None:
-    """One dot a network; shaken a little, because many fall on one place."""
+    """One dot per network, with jitter, because many coincide."""
     generator = np.random.default_rng(0)
     for strength, colour in zip(STRENGTHS, COLOURS, strict=True):
         chosen = [row for row in rows if row.strength == strength]

@@ -2,10 +2,10 @@
 
     python benchmarks/samplers.py [speed] [defaults] [outcome] [solution]
 
-Without arguments all four tables, in about half an hour on two cores. Data: the letters, seed 0.
-speed     SimulatedAnnealing beside dwave-samplers: 1,000 reads x 1,000 sweeps, 1/T from 0.2 to 8.6
-defaults  temperatures computed from the QUBO beside dwave-samplers' own default range
-outcome   what the paper reports: constraints left unsatisfied, beside the paper's table
+Without arguments: all four tables, in about half an hour on two cores. Data: the letters, seed 0.
+speed     SimulatedAnnealing and dwave-samplers: 1,000 reads x 1,000 sweeps, 1/T from 0.2 to 8.6
+defaults  temperatures computed from the QUBO, and dwave-samplers' default range
+outcome   unsatisfied constraints, compared with the paper's table
 solution  time to the proved optimum with 99 % probability, for all solvers
 """
 
@@ -103,7 +103,7 @@ def dwave_anneal(model: Any) -> Any:
 
 
 def numbered(qubo: qn.Qubo) -> Any:
-    """The dimod model in our order: dwave-samplers sweeps in the sorted order of the labels."""
+    """The dimod model in qubonn's order: dwave-samplers sweeps in sorted order of the labels."""
     names = {label: number for number, label in enumerate(qubo.labels)}
     return qubo.to_dimod().relabel_variables(names, inplace=False)
 
@@ -201,7 +201,7 @@ def until_99(seconds_a_try: float, successes: int, tries: int) -> str:
 
 
 def annealing(qubo: qn.Qubo, optimum: int) -> str:
-    """Each replica is a try of its own."""
+    """Each replica is one try."""
     seconds, samples = timed(lambda: qn.SimulatedAnnealing(replica_count=4096).sample(qubo, seed=5))
     return until_99(seconds / 4096, int((samples.energies == optimum).sum()), 4096)
 

@@ -1,12 +1,12 @@
-"""How both engines grow: time of a sweep and memory against examples, inputs and hidden neurons.
+"""Scaling of both engines: time of a sweep and memory by examples, inputs and hidden neurons.
 
     python benchmarks/scaling.py [--picture FILE.png]
 
 Random +-1 examples, one-hot outputs, inputs-hidden-10; one replica on one thread for
 ForwardAnnealing (pairwise outputs, margin 0.03 capped at 20), 16 replicas in lanes for
-LiftedAnnealing (its time is divided by 16). Each point runs in a process of its own, at a
-temperature between hottest and coldest, after two sweeps to warm up; processor time is counted, and
-memory is what the process holds at most beyond the same run of a tiny problem. No QUBO is built.
+LiftedAnnealing (its time is divided by 16). Each point runs in its own process, at a temperature
+between hottest and coldest, after two sweeps to warm up. Times are processor times; memory is the
+peak of the process minus that of the same run on a tiny problem. No QUBO is built.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def measured(engine: str, sizes: dict[str, int]) -> tuple[float, float]:
-    """Seconds of a sweep of one replica, and megabytes, in a process of its own."""
+    """Seconds of a sweep of one replica, and megabytes, in a separate process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(measure, engine, sizes).result()
 

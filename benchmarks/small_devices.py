@@ -1,10 +1,10 @@
-"""What exported C costs: flash, RAM and time on this machine and on a Cortex-M.
+"""Cost of exported C: flash, RAM and time on this machine and on a Cortex-M.
 
     PYTHONPATH=tests python benchmarks/small_devices.py [--rounds 2000]
 
-Host: gcc -O2, best of five. Cortex-M: arm-none-eabi-gcc -Os; code is what ``class`` and all that it
-calls take; stack is what the compiler says of all these functions together; instructions are
-counted by qemu, which knows of no memory that is slow. Without these tools their cells stay empty.
+Host: gcc -O2, best of five. Cortex-M: arm-none-eabi-gcc -Os; code is the size of ``class`` and all
+functions it calls; stack is the sum that the compiler reports for these functions; instructions are
+counted by qemu, which does not model slow memory. Without these tools their cells stay empty.
 """
 
 import argparse
@@ -46,7 +46,7 @@ int main(void)
 }}
 """
 
-# With -icount each instruction takes one nanosecond; a loop of known length tells what a tick is.
+# With -icount each instruction takes one nanosecond; a loop of known length measures a tick.
 DEVICE = """
 #include <stdio.h>
 #include "model.h"

@@ -1,8 +1,8 @@
-"""Networks of -1 and +1 trained by gradients: real weights behind signs, a straight-through slope.
+"""Networks of -1 and +1 trained by gradients with the straight-through estimator.
 
 Spins, classes -> BinaryNetworks of the shape that QuboClassifier trains, to compare with.  Forward,
-every weight, bias and hidden activation is a sign; backward, a sign is taken for the identity where
-its argument lies in -1..1 (hidden sums are divided by the root of their number of terms). Adam on
+every weight, bias and hidden activation is a sign; backward, a sign has the slope of the identity
+if its argument is in -1..1 (hidden sums are divided by the root of their number of terms). Adam on
 shuffled batches, cross-entropy of the outputs, divided by the root of their number of terms.
 """
 
@@ -45,7 +45,7 @@ def train_network(
     settings: Settings,
     seed: int,
 ) -> qn.BinaryNetwork:
-    """Train inputs -> hidden -> one output a class, and return it as a network of ours."""
+    """Train inputs -> hidden -> one output per class; return a BinaryNetwork."""
     generator = torch.Generator().manual_seed(seed)
     ones = np.ones((len(spins), 1), np.float32)  # biases are weights of a last input
     inputs = torch.tensor(np.hstack([spins, ones], dtype=np.float32))
@@ -70,7 +70,7 @@ def best_learning_rate(
     hidden: int,
     class_count: int,
 ) -> float:
-    """Return the rate whose network is right most often on the held-out examples."""
+    """Return the rate with the highest accuracy on held-out examples."""
     scores = []
     for rate in LEARNING_RATES:
         settings = all_at_once(rate)
@@ -83,7 +83,7 @@ def best_learning_rate(
 def slopes(inputs: Any, wanted: Any, latent: Any, output_scale: float) -> tuple[Any, Any]:
     """Return the slope of the mean cross-entropy in each layer's weights.
 
-    By hand: torch's autograd finds the same, in up to twice the time where batches are small.
+    Written out: torch's autograd gives the same in up to twice the time for small batches.
     """
     first, second = (_sign(weights) for weights in latent)
     narrowing, scale = len(first) ** -0.5, output_scale * len(second) ** -0.5
@@ -100,7 +100,7 @@ def _sign(values: Any) -> Any:
 
 
 def _batches(count: int, settings: Settings, generator: Any) -> Iterator[tuple[float, Any]]:
-    """Yield rows in a new order each epoch, and which share of all steps is done."""
+    """Yield rows in a new order each epoch, and the share of all steps that is done."""
     size = min(settings.batch_size or count, count)
     in_epoch = -(-count // size)
     for epoch in range(settings.epoch_count):
@@ -118,7 +118,7 @@ def _decay(share: float, settings: Settings) -> float:
 
 
 def _parameters(latent: Any) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Return weights in our order, for each target each source, and biases."""
+    """Return weights in the order of Topology (by target, then source), and biases."""
     spins = [np.where(layer.numpy() > 0, 1, -1).astype(np.int8) for layer in latent]
     weights = np.concatenate([layer[:-1].T.ravel() for layer in spins])
     return weights, np.concatenate([layer[-1] for layer in spins])

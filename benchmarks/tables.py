@@ -1,4 +1,4 @@
-"""What the benchmarks share: problems on the letters, a clock, rows of Markdown tables."""
+"""Shared by the benchmarks: problems on the letters, timing, rows of Markdown tables."""
 
 import time
 from collections.abc import Callable
