@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import qubonn as qn
 from qubonn.datasets import read_csv, read_idx, read_table
 from qubonn.errors import QubonnError
-from qubonn.estimator import Design, PosedProblem
+from qubonn.estimator import PosedProblem
 
 QUBO = qn.Qubo.of([0, 1], [1, 2], [1, -2], variable_count=3, labels=[("weight", 0), "b", 7])
 CSV = b'a,"b ",kind\n1,2.5,x\n-3,"4",y\n1e3,0,x\n'
@@ -24,9 +24,7 @@ SAMPLES = b"0,1,2,energy\n0,1,1,-3\n1,0,1,2\n"
 
 
 def posed() -> PosedProblem:
-    return qn.pose(
-        np.array([[0, 1], [1, 0], [1, 1]]), ["x", "y", "x"], Design(hidden=1), target="k"
-    )
+    return qn.pose(np.array([[0, 1], [1, 0], [1, 1]]), ["x", "y", "x"], hidden=1, target="k")
 
 
 def file_of(save: Callable[[Path], None], folder: Path, name: str) -> bytes:

@@ -9,21 +9,21 @@ import pytest
 
 import qubonn as qn
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError, RangeError
-from qubonn.estimator import Design, PosedProblem
+from qubonn.estimator import PosedProblem
 
 X = np.array([[0.0, 1.0], [0.1, 0.9], [1.0, 0.2], [0.9, 0.1]])
 Y = ["low", "low", "high", "high"]
 
 
 def posed(**design: Any) -> PosedProblem:
-    return qn.pose(X, Y, Design(hidden=2, **design), names=["a", "b"], target="kind")
+    return qn.pose(X, Y, hidden=2, **design, names=["a", "b"], target="kind")
 
 
 def test_the_problem_is_that_of_the_binariser_and_the_code_book() -> None:
     made = posed(binariser="threshold", margin_strength=0.25, output_strength=3)
-    problem, frame = made.problem, made.frame
-    assert np.array_equal(problem.input_spins, frame.binariser.encode(X))
-    assert np.array_equal(problem.output_spins, frame.book.encode(Y))
+    problem, encoding = made.problem, made.encoding
+    assert np.array_equal(problem.input_spins, encoding.binariser.encode(X))
+    assert np.array_equal(problem.output_spins, encoding.book.encode(Y))
     assert (problem.margin_strength, problem.output_strength) == (0.25, 3)
     assert problem.topology == qn.Topology.dense(2, 2, 1)
 
@@ -40,7 +40,7 @@ def test_networks_become_a_classifier_that_answers_with_labels() -> None:
 
 def test_images_keep_their_shape() -> None:
     images = np.arange(2 * 9).reshape(2, 3, 3)
-    made = qn.pose(images, [0, 1], Design(topology="conv(2x2)"))
+    made = qn.pose(images, [0, 1], topology="conv(2x2)")
     assert made.problem.topology.layer_shapes is not None
     assert made.column_count == 9
 
@@ -56,15 +56,15 @@ def test_images_keep_their_shape() -> None:
 )
 def test_a_file_gives_the_same_problem_back(tmp_path: Path, design: dict[str, Any]) -> None:
     numbers = np.array([[0, 3], [1, 2], [3, 0], [2, 1]])
-    made = qn.pose(numbers, Y, Design(**design), names=["a", "b"], target="kind")
+    made = qn.pose(numbers, Y, **design, names=["a", "b"], target="kind")
     made.save(tmp_path / "p.problem.json")
     back = PosedProblem.load(tmp_path / "p.problem.json")
     assert back.problem.topology == made.problem.topology
     assert back.problem.qubo() == made.problem.qubo()
     assert np.array_equal(
-        back.frame.binariser.encode(numbers), made.frame.binariser.encode(numbers)
+        back.encoding.binariser.encode(numbers), made.encoding.binariser.encode(numbers)
     )
-    assert back.frame.book.classes.tolist() == made.frame.book.classes.tolist()
+    assert back.encoding.book.classes.tolist() == made.encoding.book.classes.tolist()
     assert (back.names, back.target, back.column_count) == (("a", "b"), "kind", 2)
     networks = qn.train(made.problem, seed=1).networks[:2]
     assert np.array_equal(
@@ -76,11 +76,11 @@ def test_a_file_gives_the_same_problem_back(tmp_path: Path, design: dict[str, An
     "labels", [[3, 3, 5, 5], [True, False, True, False], ["é", "é", "\n", "ß"]]
 )
 def test_a_file_keeps_labels_of_every_kind(tmp_path: Path, labels: list[Any]) -> None:
-    made = qn.pose(X, labels, Design(hidden=1))
+    made = qn.pose(X, labels, hidden=1)
     made.save(tmp_path / "p.problem.json")
-    back = PosedProblem.load(tmp_path / "p.problem.json").frame.book.classes
-    assert back.tolist() == made.frame.book.classes.tolist()
-    assert back.dtype == made.frame.book.classes.dtype
+    back = PosedProblem.load(tmp_path / "p.problem.json").encoding.book.classes
+    assert back.tolist() == made.encoding.book.classes.tolist()
+    assert back.dtype == made.encoding.book.classes.dtype
 
 
 @pytest.mark.parametrize(

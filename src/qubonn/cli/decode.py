@@ -80,7 +80,7 @@ def decode_files(
     classifier = posed.classifier(networks)
     save_model(classifier, posed.names, out)
     data = posed.problem.input_spins, posed.problem.output_spins
-    right = int(is_right(classifier.committee_, posed.frame.book, *data).sum())
+    right = int(is_right(classifier.committee_, posed.encoding.book, *data).sum())
     _report(screen, posed, found, decoding, classifier, right, out)
     if is_feasible_required and not result.is_feasible:
         screen.note("No network satisfies every constraint, as was asked for")

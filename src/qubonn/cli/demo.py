@@ -19,7 +19,7 @@ from qubonn.cli.train import save_model
 from qubonn.datasets import Letters
 from qubonn.drawing.figures import draw_network
 from qubonn.estimator.files import save_problem, sidecar_of
-from qubonn.estimator.plan import Design, PosedProblem, pose
+from qubonn.estimator.plan import PosedProblem, pose
 from qubonn.storage import write_whole
 from qubonn.training import TrainingResult
 
@@ -236,7 +236,7 @@ class Demonstration:
 
     def predicted(self, inputs: SpinMatrix, voter: "qn.BinaryNetwork | qn.Committee") -> list[str]:
         """Return the letters that somebody sees in images."""
-        book = self.plain.posed.frame.book
+        book = self.plain.posed.encoding.book
         return [str(name) for name in book.decode(voter.predict_outputs(inputs))]
 
     @cached_property
@@ -312,14 +312,17 @@ def _posed(letters: Letters, number: int, margin_strength: float) -> PosedProble
     names = [
         f"row {row + 1} column {column + 1}" for row in range(rows) for column in range(columns)
     ]
-    design = Design(
+    return pose(
+        letters.train_inputs,
+        letters.train_labels,
         topology=qn.paper.NOTATIONS[number],
         image_shape=letters.image_shape,
         binariser=qn.Threshold(0),
         label_code=book,
         margin_strength=margin_strength,
+        names=names,
+        target="letter",
     )
-    return pose(letters.train_inputs, letters.train_labels, design, names=names, target="letter")
 
 
 def write_demo(shown: Demonstration, out: Path) -> list[tuple[Path, str]]:

@@ -137,14 +137,14 @@ def _problem(path: Path) -> Inspected:
     facts = [
         ("what", "training problem"),
         ("examples", f"{posed.problem.example_count:,}"),
-        ("classes", _listed(posed.frame.book.classes)),
+        ("classes", _listed(posed.encoding.book.classes)),
         *problem_facts(posed),
         ("variables", f"{size.qubo_variables:,} in its QUBO"),
     ]
     document = {
         "kind": "problem",
         "examples": posed.problem.example_count,
-        "classes": posed.frame.book.classes.tolist(),
+        "classes": posed.encoding.book.classes.tolist(),
         "constraints": size.constraints,
         "variables": size.qubo_variables,
     }

@@ -21,7 +21,7 @@ from qubonn.cli.options import (
 from qubonn.cli.screen import Screen
 from qubonn.datasets import Table
 from qubonn.estimator.files import save_problem, sidecar_of
-from qubonn.estimator.plan import Design, PosedProblem, pose
+from qubonn.estimator.plan import PosedProblem, pose
 
 
 @click.command(
@@ -89,7 +89,9 @@ def write_problem(
     out: Path,
 ) -> None:
     """Write the QUBO and the description; say how large they are."""
-    design = Design(
+    posed = pose(
+        table.inputs,
+        table.known_labels,
         hidden=networks.hidden,
         topology=networks.topology,
         image_shape=networks.image,
@@ -98,15 +100,16 @@ def write_problem(
         margin_strength=networks.margin,
         product_strength=strengths[0],
         output_strength=strengths[1],
+        names=table.names,
+        target=table.target,
     )
-    posed = pose(table.inputs, table.known_labels, design, names=table.names, target=table.target)
     qubo = posed.problem.qubo()
     sidecar = Path(sidecar_of(out))
     save_problem(posed, sidecar)
     qubo.save(out)
     screen.facts(
         [
-            ("data", f"{table.source}: {len(table):,} examples, {len(posed.frame.book.classes)} "
+            ("data", f"{table.source}: {len(table):,} examples, {len(posed.encoding.book.classes)} "
                      "classes"),
             *problem_facts(posed),
             *qubo_facts(qubo),
@@ -121,14 +124,14 @@ def write_problem(
             "problem": str(sidecar),
             **qubo_document(qubo),
             "examples": len(table),
-            "classes": posed.frame.book.classes.tolist(),
+            "classes": posed.encoding.book.classes.tolist(),
         }
     )
 
 
 def problem_facts(posed: PosedProblem) -> list[tuple[str, str]]:
     """Say which network is to be trained, and on what."""
-    problem, book = posed.problem, posed.frame.book
+    problem, book = posed.problem, posed.encoding.book
     shape = repr(problem.topology).removeprefix("Topology(").removesuffix(")")
     strengths = f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"
     outputs = "fixed"
@@ -137,7 +140,7 @@ def problem_facts(posed: PosedProblem) -> list[tuple[str, str]]:
     return [
         ("network", shape),
         ("inputs", f"{posed.column_count} columns, {problem.topology.input_count} spins "
-                   f"({type(posed.frame.binariser).__name__})"),
+                   f"({type(posed.encoding.binariser).__name__})"),
         ("outputs", f"{book.spin_count} spins for {len(book.classes)} classes, {outputs}"),
         ("strengths", strengths),
         ("constraints", f"{problem.size.constraints:,}"),

@@ -159,12 +159,15 @@ def book_for(wanted: object, classes: NDArray[Any]) -> CodeBook:
 
 
 def require_classes(
-    labels: NDArray[Any], known: NDArray[Any] | None
+    labels: NDArray[Any], known: NDArray[Any] | None = None
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the classes, sorted, and the number of each example's class."""
-    from sklearn.utils.multiclass import check_classification_targets  # takes a moment
+    """Return the classes, sorted, and the index of each example's class."""
+    from sklearn.utils.multiclass import check_classification_targets  # slow to import
 
-    check_classification_targets(labels)
+    try:
+        check_classification_targets(labels)
+    except ValueError as error:  # in scikit-learn's words
+        raise AlphabetError(f"y must hold a class for each example: {error}") from None
     classes, class_of = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise AlphabetError(f"y must hold at least two classes; got one class, {classes[0]}")

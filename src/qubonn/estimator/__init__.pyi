@@ -1,5 +1,4 @@
 from .classifier import QuboClassifier as QuboClassifier
 from .files import load as load
-from .plan import Design as Design
 from .plan import PosedProblem as PosedProblem
 from .plan import pose as pose

@@ -5,16 +5,17 @@ X, y -> binariser, code book, committee -> classes and their probabilities.
 
 import os
 import warnings
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from qubonn.checks import require_count
-from qubonn.encoding.automatic import fit_binariser
-from qubonn.encoding.labels import book_for, require_classes
+from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError
 from qubonn.estimator.members import (
@@ -25,9 +26,9 @@ from qubonn.estimator.members import (
     root_seed,
     train_members,
 )
-from qubonn.estimator.plan import Frame, flattened, has_planes, input_shape, topology_for
+from qubonn.estimator.plan import Encoding, flattened
 from qubonn.stopping import Watch
-from qubonn.training import Committee, Dropout
+from qubonn.training import Committee
 from qubonn.training.committee import class_scores
 from qubonn.training.one_shot import reporting
 
@@ -152,8 +153,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: ArrayLike, y: ArrayLike) -> "QuboClassifier":
         """Choose binariser and label code, then train the committee.
 
-        Ctrl-C keeps the members that are complete, or the running one as far as it is, and warns
-        with `FitInterrupted`.
+        Ctrl-C keeps the members that are complete, or else the best network of the running one, and
+        warns with `FitInterrupted`.
         """
         size = require_count("committee_size", self.committee_size)
         watch = Watch(time_limit=self.time_limit)
@@ -161,32 +162,53 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, image_shape = flattened(X, self.image_shape)
         numbers, labels = validate_data(self, rows, y, reset=not kept)
         classes, class_of = require_classes(labels, self.classes_ if kept else None)
-        frame = self._frame(numbers, classes, image_shape, kept)
-        dropout = dropout_for(self.dropout, frame.topology)
-        shift = self._shift(image_shape, len(numbers), dropout, kept)
-        shown = with_shifts(numbers, class_of, image_shape, shift)
-        problem = frame.problem(*shown, self.margin_strength)
+        encoding = Encoding.fit(
+            numbers,
+            classes,
+            image_shape,
+            hidden=self.hidden,
+            topology=self.topology,
+            binariser=self.binariser_ if kept else self.binariser,
+            label_code=self.code_book_ if kept else self.label_code,
+        )
+        if kept and encoding.topology != self.committee_.members[0].topology:
+            raise TopologyError(
+                "warm_start needs the topology of the members that it keeps; "
+                f"got {encoding.topology!r}"
+            )
+        dropout = dropout_for(self.dropout, encoding.topology)
+        is_usual = self.topology is None and dropout is None and isinstance(self.solver, str)
+        shift = shift_for(self.shifts, image_shape, len(numbers), is_usual=is_usual)
+        if kept:
+            shift = self._kept_shift(shift, is_image=image_shape is not None)
+        problem = encoding.problem(
+            *with_shifts(numbers, class_of, image_shape, shift),
+            margin_strength=self.margin_strength,
+        )
+        recipe = Recipe(
+            self.solver,
+            encoding.book,
+            dropout,
+            is_alone=size == 1,
+            copy_count=copy_count(shift),
+        )
         seeds = member_seeds(root_seed(self.random_state), size)
-        missing = {number: seed for number, seed in seeds.items() if number not in kept}
         with reporting(bool(self.verbose), "members of the committee") as report:
             trained, is_interrupted = train_members(
                 problem,
-                Recipe(
-                    self.solver,
-                    frame.book,
-                    dropout,
-                    is_alone=size == 1,
-                    copy_count=copy_count(shift),
-                ),
-                missing,
+                recipe,
+                {number: seed for number, seed in seeds.items() if number not in kept},
                 n_jobs=self.n_jobs,
                 time_limit=None if self.time_limit is None else max(watch.seconds_left, 1e-3),
                 report=report,
             )
-        everyone = {**kept, **{member.number: member for member in trained}}
-        if not everyone:
+        members = [*kept.values(), *trained]
+        if not members:
             raise KeyboardInterrupt
-        return self._keep(frame, everyone, is_interrupted, shift)
+        set_fitted(self, encoding, members, shift=shift, is_interrupted=is_interrupted)
+        if is_interrupted:
+            self._warn_of_interruption()
+        return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return how much speaks for each class: log probabilities, up to a constant.
@@ -204,7 +226,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         geometric mean of its members'. Where the label code is not one-hot, each output is +1 with
         the share of members that say so, half a vote added on both sides.
         """
-        return probabilities(self._scores(X))
+        return np.asarray(softmax(self._scores(X), axis=1))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the likeliest class of each example; of several, the first in `classes_`."""
@@ -245,60 +267,15 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return kept
 
-    def _frame(
-        self,
-        numbers: NDArray[Any],
-        classes: NDArray[Any],
-        image_shape: tuple[int, ...] | None,
-        kept: dict[int, Member],
-    ) -> Frame:
-        if kept:
-            encoder, book = self.binariser_, self.code_book_
-        else:
-            is_planar = has_planes(self.topology)
-            is_image = image_shape is not None
-            encoder = fit_binariser(self.binariser, numbers, is_image=is_image, is_planar=is_planar)
-            book = book_for(self.label_code, classes)
-        inputs = input_shape(encoder, numbers, image_shape)
-        topology = topology_for(self.hidden, self.topology, inputs=inputs, outputs=book.spin_count)
-        if kept and topology != self.committee_.members[0].topology:
-            raise TopologyError(
-                f"warm_start needs the topology of the members that it keeps; got {topology!r}"
+    def _kept_shift(self, shift: int, *, is_image: bool) -> int:
+        """Return the shift of the members that are kept, or raise if another one is asked for."""
+        is_auto = isinstance(self.shifts, str) and (is_image or not self.shift_)
+        if shift != self.shift_ and not is_auto:
+            raise RangeError(
+                f"warm_start needs the shifts of the members that it keeps, {self.shift_}; "
+                f"got {shift}"
             )
-        return Frame(encoder, book, topology)
-
-    def _shift(
-        self,
-        image_shape: tuple[int, ...] | None,
-        image_count: int,
-        dropout: Dropout | None,
-        kept: dict[int, Member],
-    ) -> int:
-        """Return by how many pixels images are moved; the same for members that are kept."""
-        is_usual = self.topology is None and dropout is None and isinstance(self.solver, str)
-        shift = shift_for(self.shifts, image_shape, image_count, is_usual=is_usual)
-        if not kept or shift == self.shift_:
-            return shift
-        if self.shifts == "auto" and (image_shape is not None or not self.shift_):
-            return int(self.shift_)
-        raise RangeError(
-            f"warm_start needs the shifts of the members that it keeps, {self.shift_}; got {shift}"
-        )
-
-    def _keep(
-        self, frame: Frame, members: dict[int, Member], is_interrupted: bool, shift: int = 0
-    ) -> "QuboClassifier":
-        """Set what was learned, all at once."""
-        self.classes_, self.shift_ = frame.book.classes, shift
-        self.binariser_, self.code_book_ = frame.binariser, frame.book
-        self.members_ = tuple(members[number] for number in sorted(members))
-        networks = [member.network for member in self.members_]
-        self.committee_ = Committee(networks, frame.book.reading)
-        self.violation_count_ = min(member.violation_count for member in self.members_)
-        self.is_interrupted_ = is_interrupted
-        if is_interrupted:
-            self._warn_of_interruption()
-        return self
+        return int(self.shift_)
 
     def _warn_of_interruption(self) -> None:
         complete = sum(member.is_complete for member in self.members_)
@@ -309,16 +286,27 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"fit was interrupted: {what}. The classifier can be used; another fit with "
             "warm_start=True trains the missing members",
             FitInterrupted,
-            stacklevel=4,
+            stacklevel=3,
         )
 
 
-def probabilities(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the softmax of each row.
-
-    >>> probabilities(np.array([[0.0, 0.0], [1000.0, 0.0]]))
-    array([[0.5, 0.5],
-           [1. , 0. ]])
-    """
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+def set_fitted(
+    classifier: QuboClassifier,
+    encoding: Encoding,
+    members: Iterable[Member],
+    *,
+    column_count: int | None = None,
+    shift: int = 0,
+    is_interrupted: bool = False,
+) -> QuboClassifier:
+    """Set the fitted attributes, all at once; the number of columns too unless it is set."""
+    if column_count is not None:
+        classifier.n_features_in_ = column_count
+    classifier.binariser_, classifier.code_book_ = encoding.binariser, encoding.book
+    classifier.classes_, classifier.shift_ = encoding.book.classes, shift
+    classifier.members_ = tuple(sorted(members, key=lambda member: member.number))
+    networks = [member.network for member in classifier.members_]
+    classifier.committee_ = Committee(networks, encoding.book.reading)
+    classifier.violation_count_ = min(member.violation_count for member in classifier.members_)
+    classifier.is_interrupted_ = is_interrupted
+    return classifier

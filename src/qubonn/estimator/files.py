@@ -18,7 +18,7 @@ from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError
 from qubonn.estimator.members import Member
-from qubonn.estimator.plan import Frame, PosedProblem
+from qubonn.estimator.plan import Encoding, PosedProblem
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.network.files import require_format
@@ -327,7 +327,7 @@ def sidecar_of(path: str | os.PathLike[str]) -> str:
 
 def save_problem(posed: PosedProblem, path: str | os.PathLike[str]) -> None:
     """Write the description of a posed problem, whole or not at all."""
-    topology, book = posed.frame.topology, posed.frame.book
+    topology, book = posed.encoding.topology, posed.encoding.book
     classes, is_object = text_array("classes", book.classes)
     document = {
         "format": PROBLEM_FORMAT,
@@ -339,7 +339,7 @@ def save_problem(posed: PosedProblem, path: str | os.PathLike[str]) -> None:
         "classes_are_objects": is_object,
         "codewords": _texts(book.codewords),
         "binariser": {
-            name: array.tolist() for name, array in encoder_arrays(posed.frame.binariser).items()
+            name: array.tolist() for name, array in encoder_arrays(posed.encoding.binariser).items()
         },
         "strengths": {name: getattr(posed.problem, name) for name in STRENGTHS},
         "layer_shapes": topology.layer_shapes,
@@ -380,7 +380,7 @@ def _posed(described: object) -> PosedProblem:
     names, target = _names(document, columns), document.get("target")
     if target is not None and not isinstance(target, str):
         raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
-    return PosedProblem(Frame(binariser, book, topology), problem, columns, names, target)
+    return PosedProblem(Encoding(binariser, book, topology), problem, columns, names, target)
 
 
 def _topology(document: dict[str, Any], inputs: int, outputs: int) -> Topology:

@@ -1,6 +1,6 @@
-"""One member of a committee: a run of a solver with a seed of its own.
+"""The members of a committee: one run of a solver each, with its own seed, as jobs of joblib.
 
-Problem, recipe, seed -> Member.
+Problem, recipe, seeds -> Members, the same for any number of jobs, on one machine or a cluster.
 """
 
 import time
@@ -24,26 +24,62 @@ from qubonn.topology import Topology
 from qubonn.training import Committee, Dropout, train, train_with_dropout
 from qubonn.training.committee import is_right
 
-LARGEST_SEED = 2**31  # what every solver's seed can hold
+LARGEST_SEED = 2**31  # that every solver accepts
+LEAST_SECONDS = 1e-3
 
 
 @dataclass(frozen=True)
 class Member:
-    """One network of a committee and what its training says about it."""
+    """One network of a committee and what its training reported."""
 
     number: int
     network: BinaryNetwork
     energy: float  # the solver's own
-    violation_count: int  # output spins that are wrong, of all training examples together
-    accuracy: float  # of its own answers on the training examples
+    violation_count: int  # wrong output spins of all training examples together
+    accuracy: float  # of the network alone on the training examples
     solver: str
     stop: Stop
-    sweep_count: int | None  # None where the solver does not say
+    sweep_count: int | None  # None where the solver does not report it
     seconds: float
+
+    @classmethod
+    def of(
+        cls,
+        problem: TrainingProblem,
+        book: CodeBook,
+        number: int,
+        network: BinaryNetwork,
+        *,
+        copy_count: int = 1,
+        energy: float | None = None,
+        solver: str = "elsewhere",
+        stop: Stop = Stop.FINISHED,
+        sweep_count: int | None = None,
+        start: float | None = None,
+    ) -> "Member":
+        """Evaluate a network on the original examples, which come before their shifted copies.
+
+        `energy` is that of the problem unless a solver reports its own; `start` is when the
+        training began, on the clock of `time.perf_counter`.
+        """
+        count = problem.example_count // copy_count
+        inputs, actual = problem.input_spins[:count], problem.output_spins[:count]
+        alone = Committee([network], book.reading)
+        return cls(
+            number,
+            network,
+            float(problem.certify(network).terms.total) if energy is None else energy,
+            int((network.predict_outputs(inputs) != actual).sum()),
+            float(is_right(alone, book, inputs, actual).mean()),
+            solver,
+            stop,
+            sweep_count,
+            0.0 if start is None else time.perf_counter() - start,
+        )
 
     @property
     def is_complete(self) -> bool:
-        """Whether nobody stopped its training."""
+        """Whether its training was not interrupted."""
         return self.stop is not Stop.INTERRUPTED
 
     def __repr__(self) -> str:
@@ -61,66 +97,141 @@ class Recipe:
     book: CodeBook
     dropout: Dropout | None = None
     is_alone: bool = False  # whether the committee has one member only
-    copy_count: int = 1  # how often each example is in the problem: as it is, then in other places
-
-    @property
-    def run_count(self) -> int:
-        """How many runs of the solver one member takes, as far as that is known."""
-        return 1 + (self.dropout.iteration_count or 0) if self.dropout else 1
+    copy_count: int = 1  # of each example in the problem: the original, then shifted ones
 
     @property
     def is_auto(self) -> bool:
         """Whether the solver is still to be chosen."""
         return isinstance(self.solver, str)
 
-    def with_solver(self, problem: TrainingProblem) -> "Recipe":
-        """Choose a short anneal that knows how outputs are read, unless a solver was given."""
-        if not self.is_auto:
-            return self
-        if self.solver != "auto":
-            raise RangeError(f"solver must be 'auto', an engine or a sampler; got {self.solver!r}")
-        reading, copies = self.book.reading, self.copy_count
-        engine = engine_for(problem, reading, is_alone=self.is_alone, copy_count=copies)
-        return replace(self, solver=engine)
+    @property
+    def run_count(self) -> int:
+        """Runs of the solver for one member, as far as that is known."""
+        return 1 + (self.dropout.iteration_count or 0) if self.dropout else 1
 
-    def on_one_thread(self) -> "Recipe":
-        """Keep a solver of ours to one thread, where jobs use the cores; the result is the same."""
-        if not hasattr(self.solver, "thread_count"):
-            return self
-        return replace(self, solver=replace(self.solver, thread_count=1))
+    def solver_for(self, problem: TrainingProblem, jobs: int) -> Any:
+        """Return the solver, or a short anneal for "auto"; on one thread where jobs use the cores.
 
-    def train(
-        self, problem: TrainingProblem, number: int, seed: int, seconds: float | None
-    ) -> Member:
-        """Train one member: the best network of one run, and ask it the examples as they are."""
-        start = time.perf_counter()
-        options: dict[str, Any] = {"seed": seed, "time_limit": seconds}
-        if self.dropout is None:
-            result = train(problem, self.solver, **options)
-        else:
-            result = train_with_dropout(problem, self.dropout, self.solver, **options)
-        count = problem.example_count // self.copy_count
-        inputs, wanted = problem.input_spins[:count], problem.output_spins[:count]
-        outputs = result.network.predict_outputs(inputs)
-        alone = Committee([result.network], self.book.reading)
-        return Member(
-            number,
-            result.network,
-            float(result.energies[0]),
-            int((outputs != wanted).sum()),
-            float(is_right(alone, self.book, inputs, wanted).mean()),
-            type(self.solver).__name__,
-            result.stop,
-            result.info.get("sweeps"),
-            time.perf_counter() - start,
+        The number of threads does not change the result.
+        """
+        solver = self.solver
+        if self.is_auto:
+            if solver != "auto":
+                raise RangeError(f"solver must be 'auto', an engine or a sampler; got {solver!r}")
+            solver = engine_for(
+                problem, self.book.reading, is_alone=self.is_alone, copy_count=self.copy_count
+            )
+        if jobs > 1 and hasattr(solver, "thread_count"):
+            return replace(solver, thread_count=1)
+        return solver
+
+
+def train_members(
+    problem: TrainingProblem,
+    recipe: Recipe,
+    seeds: Mapping[int, int],
+    *,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    report: Report | None = None,
+) -> tuple[list[Member], bool]:
+    """Train the members with these numbers and seeds; return them, and whether Ctrl-C came.
+
+    After Ctrl-C these are the complete ones; if there are none, the one that was running, if it
+    made at least one sweep. With a time limit each member gets its share; where the time is too
+    short for all, there are fewer.
+    """
+    found: dict[int, Member] = {}
+    start = time.perf_counter()
+    try:
+        tasks = _tasks(problem, recipe, seeds, effective_n_jobs(n_jobs), time_limit)
+        for member in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
+            if member is None:
+                continue
+            found[member.number] = member
+            if not member.is_complete:
+                raise KeyboardInterrupt
+            if report is not None:
+                best = min(member.energy for member in found.values())
+                report(Progress(len(found) / len(seeds), best, time.perf_counter() - start))
+    except KeyboardInterrupt:
+        complete = [found[number] for number in sorted(found) if found[number].is_complete]
+        begun = [member for member in found.values() if member.sweep_count != 0]
+        return complete or begun[:1], True
+    return [found[number] for number in sorted(found)], False
+
+
+def _tasks(
+    problem: TrainingProblem,
+    recipe: Recipe,
+    seeds: Mapping[int, int],
+    jobs: int,
+    time_limit: float | None,
+) -> Iterator[Any]:
+    """Yield one task per member; the members that are left share the time that is left.
+
+    Deadlines are times of day: machines of a cluster have no other clock in common.
+    """
+    solver, numbers = recipe.solver_for(problem, jobs), list(seeds)
+    if time_limit is None:
+        for number, seed in seeds.items():
+            yield delayed(_train_member)(problem, replace(recipe, solver=solver), number, seed)
+        return
+    if recipe.is_auto:
+        compile_kernels(solver, problem)
+    deadline = time.time() + time_limit
+    if recipe.is_auto:
+        pace = measured_pace(solver, problem, time_limit).times(recipe.run_count)
+        count, sweeps = pace.plan(time_limit, len(seeds), jobs, solver.sweep_count)
+        solver, numbers = replace(solver, sweep_count=sweeps), numbers[:count]
+    chosen = replace(recipe, solver=solver)
+    for place, number in enumerate(numbers):
+        left = max(deadline - time.time(), LEAST_SECONDS)
+        share = left / ceil((len(numbers) - place) / jobs)
+        last = deadline if place else None  # the first is trained in any case
+        yield delayed(_train_member)(problem, chosen, number, seeds[number], share, last)
+
+
+def _train_member(
+    problem: TrainingProblem,
+    recipe: Recipe,
+    number: int,
+    seed: int,
+    seconds: float | None = None,
+    deadline: float | None = None,
+) -> Member | None:
+    """Train one member, the best network of one run; None if the deadline has passed."""
+    if seconds is not None and deadline is not None:
+        left = deadline - time.time()
+        if left <= 0:
+            return None
+        seconds = min(seconds, left)
+    start = time.perf_counter()
+    if recipe.dropout is None:
+        result = train(problem, recipe.solver, seed=seed, time_limit=seconds)
+    else:
+        result = train_with_dropout(
+            problem, recipe.dropout, recipe.solver, seed=seed, time_limit=seconds
         )
+    return Member.of(
+        problem,
+        recipe.book,
+        number,
+        result.network,
+        copy_count=recipe.copy_count,
+        energy=float(result.energies[0]),
+        solver=type(recipe.solver).__name__,
+        stop=result.stop,
+        sweep_count=result.info.get("sweeps"),
+        start=start,
+    )
 
 
 def dropout_for(wanted: object, topology: Topology) -> Dropout | None:
-    """Return no dropout, the one that was given, or one that drops such a share of the nodes.
+    """Return no dropout, a given one, or one that drops a given share of the nodes.
 
-    With a share every vote counts in full: where the largest output wins, outputs of right networks
-    violate constraints.
+    With a share every vote counts in full: where the largest output is read, networks that predict
+    the right class violate constraints too.
 
     >>> dropout_for(0.25, Topology.dense(40, 8, 2)).dropped_inputs
     10
@@ -139,122 +250,27 @@ def dropout_for(wanted: object, topology: Topology) -> Dropout | None:
 
 
 def root_seed(random_state: Any) -> int:
-    """Return the seed of all seeds, as scikit-learn's habits have it.
+    """Return the seed of all seeds, by the conventions of scikit-learn.
 
-    None draws from numpy's global state, a whole number is itself, a RandomState or a Generator
-    gives its next number.
+    A whole number is itself; None (numpy's global state), a RandomState or a Generator is drawn
+    from once.
     """
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+    from sklearn.utils import check_random_state  # slow to import, not needed to load a model
+
+    if isinstance(random_state, (int, np.integer)):
         return require_count("random_state", random_state, least=0)
-    if random_state is None or random_state is np.random:
-        random_state = np.random.mtrand._rand
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(LARGEST_SEED, dtype=np.int64))
-    if isinstance(random_state, np.random.Generator):
+    if isinstance(random_state, np.random.Generator):  # which scikit-learn does not accept
         return int(random_state.integers(LARGEST_SEED))
-    raise RangeError(
-        "random_state must be None, a whole number, a RandomState or a Generator; "
-        f"got {random_state!r:.60}"
-    )
+    try:
+        return int(check_random_state(random_state).randint(LARGEST_SEED, dtype=np.int64))
+    except ValueError:
+        raise RangeError(
+            "random_state must be None, a whole number, a RandomState or a Generator; "
+            f"got {random_state!r:.60}"
+        ) from None
 
 
 def member_seeds(root: int, size: int) -> dict[int, int]:
     """Return the seed of each member: it depends on the root and the member's number only."""
     words = (np.random.SeedSequence(root, spawn_key=(number,)) for number in range(size))
     return {n: int(word.generate_state(1)[0]) % LARGEST_SEED for n, word in enumerate(words)}
-
-
-LEAST_SECONDS = 1e-3
-
-
-def train_members(
-    problem: TrainingProblem,
-    recipe: Recipe,
-    seeds: Mapping[int, int],
-    *,
-    n_jobs: int | None = None,
-    time_limit: float | None = None,
-    report: Report | None = None,
-) -> tuple[list[Member], bool]:
-    """Train the members with these numbers and seeds; return them, and whether Ctrl-C came.
-
-    After Ctrl-C these are the ones that were complete; if there are none, the one that was running,
-    as far as it was, if that had begun. With a time limit each member gets its share; where the
-    time is too short for all, there are fewer.
-    """
-    found: dict[int, Member] = {}
-    start = time.perf_counter()
-    try:
-        tasks = _tasks(problem, recipe, seeds, effective_n_jobs(n_jobs), time_limit)
-        for member in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
-            if member is None:
-                continue
-            found[member.number] = member
-            if not member.is_complete:
-                raise KeyboardInterrupt
-            if report is not None:
-                report(_progress(found, len(seeds), start))
-    except KeyboardInterrupt:
-        return _kept(found), True
-    return [found[number] for number in sorted(found)], False
-
-
-def train_member(
-    problem: TrainingProblem,
-    recipe: Recipe,
-    number: int,
-    seed: int,
-    seconds: float | None = None,
-    deadline: float | None = None,
-) -> Member | None:
-    """Train one member in its share of the time; None if the deadline is over."""
-    if seconds is not None and deadline is not None:
-        left = deadline - time.time()
-        if left <= 0:
-            return None
-        seconds = min(seconds, left)
-    return recipe.train(problem, number, seed, seconds)
-
-
-def _tasks(
-    problem: TrainingProblem,
-    recipe: Recipe,
-    seeds: Mapping[int, int],
-    jobs: int,
-    time_limit: float | None,
-) -> Iterator[Any]:
-    """Give one task after the other; what is left of the time is shared by what is left to do.
-
-    Deadlines are times of day: machines of a cluster have no other clock in common.
-    """
-    chosen = recipe.with_solver(problem)
-    if jobs > 1:
-        chosen = chosen.on_one_thread()
-    if time_limit is None:
-        for number, seed in seeds.items():
-            yield delayed(train_member)(problem, chosen, number, seed)
-        return
-    if recipe.is_auto:
-        compile_kernels(chosen.solver, problem)
-    deadline, numbers = time.time() + time_limit, list(seeds)
-    if recipe.is_auto:
-        pace = measured_pace(chosen.solver, problem, time_limit).times(recipe.run_count)
-        count, sweeps = pace.plan(time_limit, len(seeds), jobs, chosen.solver.sweep_count)
-        chosen = replace(chosen, solver=replace(chosen.solver, sweep_count=sweeps))
-        numbers = numbers[:count]
-    for place, number in enumerate(numbers):
-        left = max(deadline - time.time(), LEAST_SECONDS)
-        share = left / ceil((len(numbers) - place) / jobs)
-        last = deadline if place else None  # the first is trained in any case
-        yield delayed(train_member)(problem, chosen, number, seeds[number], share, last)
-
-
-def _kept(found: dict[int, Member]) -> list[Member]:
-    complete = [found[number] for number in sorted(found) if found[number].is_complete]
-    begun = [member for member in found.values() if member.sweep_count != 0]
-    return complete or begun[:1]
-
-
-def _progress(found: dict[int, Member], count: int, start: float) -> Progress:
-    best = min(member.energy for member in found.values())
-    return Progress(len(found) / count, best, time.perf_counter() - start)
