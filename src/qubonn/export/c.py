@@ -30,28 +30,6 @@ RANGES = {
     "int16": (-(2**15), 2**15 - 1),
     "int32": (-(2**31) + 1, 2**31 - 1),  # one less, so that a level below all of them fits too
 }
-LONGEST_LIST = 80  # characters of a name, or of labels, in the comment at the top
-SUM = "(int32_t)step->fan_in + 2 * (int32_t)bias - 1 - 2 * (int32_t)disagreements"
-KINDS = {
-    "network": {
-        "what": "A network of -1 and +1",
-        "vote": SUM,
-        "votes_are": "bias plus weighted sum",
-        "outputs_are": "+1 where the vote is positive",
-    },
-    "signs": {
-        "what": "A committee of {} networks of -1 and +1 that vote on each output",
-        "vote": "fires ? 1 : -1",
-        "votes_are": "members that say +1 minus members that say -1",
-        "outputs_are": "+1 where the vote is positive, -1 at a tie",
-    },
-    "largest": {
-        "what": "A committee of {} networks of -1 and +1 that add up their outputs",
-        "vote": SUM,
-        "votes_are": "bias plus weighted sum, added up over all members",
-        "outputs_are": "+1 for the first largest vote only",
-    },
-}
 
 
 def to_c(
@@ -81,16 +59,21 @@ def to_c(
     layout = layout_of(parts.topology)
     features = _features(parts, prefix, inputs, require_count("scale", scale))
     network_tables, class_tables = _network_tables(parts, layout), _class_tables(parts.classes)
-    tables = [*network_tables, *class_tables, *(features.tables if features else ())]
+    feature_tables = features.tables if features else ()
     source: str = _template().render(
-        **_facts(parts, layout, sum(table.byte_count for table in tables)),
         name=prefix,
         NAME=prefix.upper(),
-        title=comment(name[:LONGEST_LIST]),
-        tables=_text(network_tables, prefix),
-        class_tables=_text(class_tables, prefix),
+        title=name,
+        version=__version__,
+        model=parts,
+        topology=parts.topology,
+        layout=layout,
+        labels=() if parts.classes is None else parts.classes.labels,
+        network_tables=network_tables,
+        class_tables=class_tables,
         features=features,
-        feature_tables=_text(features.tables, prefix) if features else "",
+        feature_tables=feature_tables,
+        table_bytes=sum(t.byte_count for t in (*network_tables, *class_tables, *feature_tables)),
         with_main=with_main,
     )
     if path is not None:
@@ -115,41 +98,13 @@ def _template() -> Any:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
-    return environment.from_string(files("qubonn.export").joinpath("model.h.in").read_text("utf-8"))
-
-
-def _facts(model: Exported, layout: BitLayout, table_bytes: int) -> dict[str, Any]:
-    """Return what the template says about a model."""
-    topology = model.topology
-    patch_words = max(layout.patch_words, 1)
-    labels = () if model.classes is None else model.classes.labels
-    used = (topology.input_count - 1) % WORD + 1
-    kind = KINDS[model.reading if model.is_committee else "network"]
-    return {
-        **kind,
-        "what": kind["what"].format(model.member_count),
-        "version": __version__,
-        "some": _some,
-        "reading": model.reading,
-        "network": comment(repr(topology)),
-        "parameter_count": model.parameter_count,
-        "class_names": comment(", ".join(labels)[:LONGEST_LIST]),
-        "labels": [string_literal(label) for label in labels],
-        "class_count": len(labels) or topology.output_count,
-        "input_count": topology.input_count,
-        "input_words": layout.input_words,
-        "output_count": topology.output_count,
-        "output_words": word_count(topology.output_count),
-        "member_count": model.member_count,
-        "state_words": layout.state_words,
-        "patch_words": patch_words,
-        "table_bytes": table_bytes,
-        "stack_bytes": WORD // 8 * (layout.state_words + patch_words + topology.output_count),
-        "index_type": f"uint{8 * layout.index_bytes}_t",
-        "last_input_mask": f"0x{(1 << used) - 1:08X}",
-        "weight_words": len(layout.weight_numbers) // WORD,
-        "bias_words": len(layout.bias_numbers) // WORD,
+    environment.filters |= {
+        "comment": comment,
+        "literal": string_literal,
+        "some": lambda count, what: f"{count:,} {what}{'' if count == 1 else 's'}",
+        "declared": lambda tables, prefix: "\n\n".join(table.text(prefix) for table in tables),
     }
+    return environment.from_string(files("qubonn.export").joinpath("model.h.in").read_text("utf-8"))
 
 
 def _network_tables(model: Exported, layout: BitLayout) -> list[Table]:
@@ -241,14 +196,3 @@ def _small_table(name: str, values: np.ndarray) -> Table:
         if low <= values.min() and values.max() <= high:
             break
     return Table(f"{kind}_t", name, values, field_bytes=np.dtype(kind).itemsize)
-
-
-# ---- text ----
-
-
-def _text(tables: list[Table] | tuple[Table, ...], prefix: str) -> str:
-    return "\n\n".join(table.text(prefix) for table in tables)
-
-
-def _some(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

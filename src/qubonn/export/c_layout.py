@@ -6,6 +6,7 @@ level reads long runs. A bias has the place of its neuron's activation.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,38 +17,41 @@ from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
 
 WORD = 32  # bits
 
-# What C knows of a block (a `step` there), in this order. Position (r, c) of rows x columns reads
-# its sources from bit base + r * row_step + c * column_step on: `run_count` runs, or none if a word
-# starts there and the sources follow each other. Filter f writes bit
-# target + (r * columns + c) * filters + f.
-RECORD = (
-    "fan_in",
-    "first_run",
-    "run_count",
-    "base",
-    "rows",
-    "columns",
-    "row_step",
-    "column_step",
-    "filters",
-    "target",
-    "weight",  # word of the first filter
-    "output",  # 0 for hidden neurons; else 1 + place of the first neuron among the outputs
-)
+
+class Record(NamedTuple):
+    """What C knows of a block, which it calls a step.
+
+    Position (r, c) of rows x columns reads its sources from bit ``base + r * row_step +
+    c * column_step`` on: `run_count` runs, or none if a word starts there and the sources follow
+    each other. Filter f writes bit ``target + (r * columns + c) * filters + f``.
+    """
+
+    fan_in: int
+    first_run: int
+    run_count: int
+    base: int
+    rows: int
+    columns: int
+    row_step: int
+    column_step: int
+    filters: int
+    target: int
+    weight: int  # word of the first filter
+    output: int  # 0 for hidden neurons; else 1 + place of the first neuron among the outputs
 
 
 @dataclass(frozen=True, eq=False)
 class BitLayout:
     """Tables of whole numbers that describe a topology to C."""
 
-    records: IntMatrix  # blocks x RECORD
+    records: IntMatrix  # blocks, or positions of irregular ones, x fields of Record
     runs: IntMatrix  # start, counted from the position's first source, and length
     output_of: IntVector  # the output that each output neuron is, in order of computation
     weight_numbers: IntVector  # by bit; -1 for padding
     bias_numbers: IntVector  # neuron, by bit; -1 for padding
     input_words: int
     state_words: int  # inputs and all neurons
-    patch_words: int  # largest patch that has to be put together from runs
+    patch_words: int  # largest patch that is put together from runs; at least 1
 
     @property
     def index_bytes(self) -> int:
@@ -85,11 +89,11 @@ class _Builder:
         self.place_of = np.full(topology.node_count, -1)  # bit of each node
         self.place_of[: topology.input_count] = np.arange(topology.input_count)
         self.node_at = [*range(topology.input_count)]  # by bit; -1 for padding
-        self.records: list[dict[str, int]] = []
+        self.records: list[Record] = []
         self.runs: list[tuple[int, int]] = []
         self.output_of: list[int] = []
         self.weights: list[IntVector] = []
-        self.weight_words = self.patch_words = 0
+        self.weight_words, self.patch_words = 0, 1
         self.known: dict[tuple[str, bytes], int] = {}  # filters and runs that are there already
 
     def add_level(self, blocks: list[Block]) -> None:
@@ -106,7 +110,7 @@ class _Builder:
         neurons = nodes[WORD * self.input_words :]
         weights = np.concatenate([np.zeros(0, dtype=np.int64), *self.weights])
         return BitLayout(
-            np.array([[record[name] for name in RECORD] for record in self.records]),
+            np.array(self.records),
             np.array(self.runs, dtype=np.int64).reshape(-1, 2),
             np.array(self.output_of),
             weights,
@@ -117,7 +121,7 @@ class _Builder:
         )
 
     def _place(self, block: Block) -> tuple[int, int]:
-        """Give the neurons of a block the next bits; return the first, and `output` of RECORD."""
+        """Give the neurons of a block the next bits; return the first, and `output` of Record."""
         nodes = block.nodes.reshape(-1)
         target, output = len(self.node_at), 0
         self.place_of[nodes] = target + np.arange(len(nodes))
@@ -136,38 +140,33 @@ class _Builder:
         if grid is not None:
             self._add_record(places[0], weights, target, output, grid)
             return
-        filter_count = len(weights)
-        for position in range(len(places)):
-            order = np.argsort(places[position], kind="stable")
-            shift = position * filter_count
+        for position, place in enumerate(places):
+            order = np.argsort(place, kind="stable")
+            shift = position * len(weights)
+            own_output = output and output + shift
             self._add_record(
-                places[position, order],
-                weights[:, order],
-                target + shift,
-                output and output + shift,
-                ONE_POSITION,
+                place[order], weights[:, order], target + shift, own_output, ONE_POSITION
             )
 
     def _add_record(
         self, places: IntVector, weights: IntMatrix, target: int, output: int, grid: dict[str, int]
     ) -> None:
-        fan_in = len(places)
-        is_direct = grid == ONE_POSITION and self._starts_a_word(places)
-        first_run, run_count = (0, 0) if is_direct else self._add_runs(places)
-        if not is_direct:
+        fan_in, first_run, run_count = len(places), 0, 0
+        if grid != ONE_POSITION or not self._starts_a_word(places):
+            first_run, run_count = self._add_runs(places)
             self.patch_words = max(self.patch_words, word_count(fan_in))
         self.records.append(
-            {
-                "fan_in": fan_in,
-                "first_run": first_run,
-                "run_count": run_count,
-                "base": int(places[0]) if fan_in else 0,
-                "filters": len(weights),
-                "target": target,
-                "weight": self._add_filters(weights),
-                "output": output,
+            Record(
+                fan_in,
+                first_run,
+                run_count,
+                base=int(places[0]) if fan_in else 0,
+                filters=len(weights),
+                target=target,
+                weight=self._add_filters(weights),
+                output=output,
                 **grid,
-            }
+            )
         )
 
     def _starts_a_word(self, places: IntVector) -> bool:

@@ -33,15 +33,18 @@ class Comparisons:
         return np.array_equal(self.column_of, np.arange(len(self.column_of)))
 
 
-def comparisons(encoder: InputEncoder | None, spin_count: int) -> Comparisons | None:
-    """Return what an encoder compares, or None for one that does something else."""
+def require_comparisons(encoder: InputEncoder | None, spin_count: int, asked: str) -> Comparisons:
+    """Return what a classifier's binariser compares, or say what to do instead."""
     if isinstance(encoder, Threshold):
-        return Comparisons(
-            np.arange(spin_count), np.broadcast_to(encoder.levels, (spin_count,)).copy()
-        )
+        levels = np.broadcast_to(encoder.levels, (spin_count,)).copy()
+        return Comparisons(np.arange(spin_count), levels)
     if isinstance(encoder, Thermometer):
         return Comparisons(encoder.column_of, encoder.thresholds)
-    return None
+    have = "a model without a binariser" if encoder is None else type(encoder).__name__
+    raise RangeError(
+        f"inputs={asked!r} needs a QuboClassifier whose binariser is a Threshold or a "
+        f"Thermometer; got {have}: binarise before, and leave `inputs` out"
+    )
 
 
 def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: int) -> list[int]:
@@ -69,15 +72,3 @@ def float32_levels(levels: NDArray[np.float64]) -> NDArray[np.float32]:
         rounded = levels.astype(np.float32)
     down = np.nextafter(rounded, np.float32(-np.inf))
     return np.where(rounded.astype(np.float64) > levels, down, rounded)
-
-
-def require_comparisons(encoder: InputEncoder | None, spin_count: int, asked: str) -> Comparisons:
-    """Return the comparisons of a classifier's binariser, or say what to ask for instead."""
-    found = comparisons(encoder, spin_count)
-    if found is None:
-        have = "a model without a binariser" if encoder is None else type(encoder).__name__
-        raise RangeError(
-            f"inputs={asked!r} needs a QuboClassifier whose binariser is a Threshold or a "
-            f"Thermometer; got {have}: binarise before, and leave `inputs` out"
-        )
-    return found
