@@ -21,7 +21,7 @@ from qubonn.estimator.members import Member
 from qubonn.estimator.plan import Encoding, PosedProblem
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.network.files import require_format
+from qubonn.network.files import layer_shapes_of, reading, require_format
 from qubonn.stopping import Stop
 from qubonn.storage import (
     parse_json,
@@ -88,12 +88,8 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
 def load_classifier(path: str | os.PathLike[str]) -> "QuboClassifier":
     """Read a classifier written by its ``save``; anything else gives one clear error."""
     arrays = read_arrays(path)
-    try:
+    with reading(path, "classifier"):
         return classifier_of(arrays)
-    except QubonnError as error:
-        raise FileFormatError(
-            f"{os.fspath(path)} is not a classifier that can be read: {error}"
-        ) from error
 
 
 def classifier_of(arrays: dict[str, NDArray[Any]]) -> "QuboClassifier":
@@ -396,25 +392,12 @@ def _topology(document: dict[str, Any], inputs: int, outputs: int) -> Topology:
         input_count=inputs,
         output_count=outputs,
         node_count=nodes,
-        layer_shapes=_layer_shapes(document.get("layer_shapes")),
+        layer_shapes=layer_shapes_of(document.get("layer_shapes")),
         **numbers,
     )
     if not topology.is_acyclic:
         raise FileFormatError("its network must have no cycles")
     return topology
-
-
-def _layer_shapes(value: object) -> tuple[tuple[int, ...], ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(
-        isinstance(shape, list)
-        and len(shape) in (1, 3)
-        and all(type(size) is int and 0 < size < 1 << 26 for size in shape)
-        for shape in value
-    ):
-        raise FileFormatError("layer_shapes must be lists of one or three positive sizes")
-    return tuple(tuple(shape) for shape in value)
 
 
 def _whole_numbers(name: str, values: object) -> NDArray[np.int64]:

@@ -21,9 +21,9 @@ from qubonn.checks import (
     require_spins,
 )
 from qubonn.encoding import Reading
-from qubonn.errors import FileFormatError, QubonnError, TopologyError
+from qubonn.errors import TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network.files import network_arrays, parameters_of
+from qubonn.network.files import network_arrays, parameters_of, reading
 from qubonn.network.forward import (
     ForwardPass,
     LevelPlan,
@@ -214,12 +214,8 @@ class BinaryNetwork:
 def load_network(path: str | os.PathLike[str]) -> BinaryNetwork:
     """Read a network written by ``network.save``; anything else gives one clear error."""
     arrays = read_arrays(path)
-    try:
+    with reading(path, "network"):
         return network_of(arrays)
-    except QubonnError as error:
-        raise FileFormatError(
-            f"{os.fspath(path)} is not a network that can be read: {error}"
-        ) from error
 
 
 def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:

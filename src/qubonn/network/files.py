@@ -4,13 +4,16 @@ BinaryNetwork <-> .qubonn: a compressed archive of plain arrays, spins packed ei
 """
 
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import SpinVector
-from qubonn.errors import FileFormatError, RangeError
+from qubonn.errors import FileFormatError, QubonnError, RangeError
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "qubonn-network", 1
 MOST_NODES = 1 << 26
-_ARRAYS = ("source_of", "target_of", "weight_of", "weight_bits", "bias_bits")
+_ARCS = ("source_of", "target_of", "weight_of")
 
 
 def network_arrays(network: "BinaryNetwork") -> dict[str, NDArray[Any]]:
@@ -40,9 +43,7 @@ def network_arrays(network: "BinaryNetwork") -> dict[str, NDArray[Any]]:
     }
     return {
         "description": np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
-        "source_of": topology.source_of.astype(np.int32),
-        "target_of": topology.target_of.astype(np.int32),
-        "weight_of": topology.weight_of.astype(np.int32),
+        **{name: getattr(topology, name).astype(np.int32) for name in _ARCS},
         "weight_bits": np.packbits(network.weight_spins > 0),
         "bias_bits": np.packbits(network.bias_spins > 0),
     }
@@ -53,9 +54,50 @@ def parameters_of(arrays: dict[str, NDArray[Any]]) -> tuple[Topology, SpinVector
     topology = _topology(_description(arrays), arrays)
     return (
         topology,
-        _spins("weight_bits", arrays, topology.weight_count),
-        _spins("bias_bits", arrays, topology.neuron_count),
+        unpacked("weight_bits", arrays, topology.weight_count),
+        unpacked("bias_bits", arrays, topology.neuron_count),
     )
+
+
+def unpacked(
+    name: str, arrays: dict[str, NDArray[Any]], count: int, *, by_member: bool = False
+) -> NDArray[np.int8]:
+    """Return spins from a vector of bytes, or from a matrix with a row for each member."""
+    packed = arrays.get(name, np.zeros(0))
+    if (
+        packed.dtype != np.uint8
+        or packed.ndim != 1 + by_member
+        or packed.shape[-1] != -(-count // 8)
+        or (by_member and not len(packed))
+    ):
+        how = " for each member, in a matrix of bytes" if by_member else ", eight to a byte"
+        raise FileFormatError(f"{name} must hold {count} bits{how}")
+    return (2 * np.unpackbits(packed, axis=-1, count=count).astype(np.int8) - 1).astype(np.int8)
+
+
+def layer_shapes_of(value: object) -> tuple[tuple[int, ...], ...] | None:
+    """Return the shapes of layers from a decoded description, after checking them."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(
+        isinstance(shape, list)
+        and len(shape) in (1, 3)
+        and all(type(size) is int and 0 < size <= MOST_NODES for size in shape)
+        for shape in value
+    ):
+        raise FileFormatError("layer_shapes must be lists of one or three positive sizes")
+    return tuple(tuple(shape) for shape in value)
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
+    """Name the file and what it should be in errors about its parts."""
+    try:
+        yield
+    except QubonnError as error:
+        raise FileFormatError(
+            f"{os.fspath(path)} is not a {kind} that can be read: {error}"
+        ) from error
 
 
 def require_format(description: object, kind: str, version: int) -> dict[str, Any]:
@@ -71,7 +113,9 @@ def require_format(description: object, kind: str, version: int) -> dict[str, An
 
 
 def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    missing = [name for name in ("description", *_ARRAYS) if name not in arrays]
+    missing = [
+        name for name in ("description", *_ARCS, "weight_bits", "bias_bits") if name not in arrays
+    ]
     if missing:
         hint = ": read a QUBO with qubonn.Qubo.load" if "couplings" in arrays else ""
         raise FileFormatError(
@@ -85,17 +129,15 @@ def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def _topology(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Topology:
-    for name in _ARRAYS[:3]:
+    for name in _ARCS:
         if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
             raise FileFormatError(f"{name} must be a vector of whole numbers")
     return Topology(
         input_count=_count(description, "inputs"),
         output_count=_count(description, "outputs"),
         node_count=_count(description, "nodes"),
-        source_of=arrays["source_of"],
-        target_of=arrays["target_of"],
-        weight_of=arrays["weight_of"],
-        layer_shapes=_shapes(description.get("layer_shapes")),
+        layer_shapes=layer_shapes_of(description.get("layer_shapes")),
+        **{name: arrays[name] for name in _ARCS},
     )
 
 
@@ -104,24 +146,3 @@ def _count(description: dict[str, Any], name: str) -> int:
     if type(count) is not int or not 0 <= count <= MOST_NODES:
         raise FileFormatError(f"{name} must lie in 0..{MOST_NODES}; got {count!r:.30}")
     return count
-
-
-def _shapes(value: object) -> tuple[tuple[int, ...], ...] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(
-        isinstance(shape, list)
-        and len(shape) in (1, 3)
-        and all(type(size) is int and 0 < size <= MOST_NODES for size in shape)
-        for shape in value
-    ):
-        raise FileFormatError("layer_shapes must be lists of one or three positive sizes")
-    return tuple(tuple(shape) for shape in value)
-
-
-def _spins(name: str, arrays: dict[str, NDArray[Any]], count: int) -> SpinVector:
-    packed = arrays[name]
-    if packed.dtype != np.uint8 or packed.shape != (-(-count // 8),):
-        raise FileFormatError(f"{name} must hold {count} bits, eight to a byte")
-    bits = np.unpackbits(packed, count=count).astype(np.int8)
-    return (2 * bits - 1).astype(np.int8)

@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import SpinMatrix, require_count, require_matrix
 from qubonn.encoding import CodeBook, Reading, require_reading
-from qubonn.errors import FileFormatError, QubonnError, RangeError, TopologyError
+from qubonn.errors import FileFormatError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network import BinaryNetwork, Summary, load_network, network_of
-from qubonn.network.files import network_arrays
+from qubonn.network import BinaryNetwork, Summary, network_of
+from qubonn.network.files import network_arrays, reading, unpacked
 from qubonn.network.forward import decide
 from qubonn.network.robustness import Effort, Robustness, robustness_of
 from qubonn.network.summary import score, summarise
@@ -118,13 +118,10 @@ def load(path: str | os.PathLike[str]) -> BinaryNetwork | Committee:
     """Read a network or a committee; anything else gives one clear error."""
     arrays = read_arrays(path)
     if "committee_reading" not in arrays:
-        return load_network(path)
-    try:
+        with reading(path, "network"):
+            return network_of(arrays)
+    with reading(path, "committee"):
         return committee_of(arrays)
-    except QubonnError as error:
-        raise FileFormatError(
-            f"{os.fspath(path)} is not a committee that can be read: {error}"
-        ) from error
 
 
 def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:
@@ -145,22 +142,14 @@ def committee_of(arrays: dict[str, NDArray[Any]]) -> Committee:
     """Return the committee whose parts `committee_arrays` returned, after checking them."""
     if "committee_reading" not in arrays:
         raise FileFormatError("it must have a part named 'committee_reading'")
-    first = network_of(arrays)
-    rows = [
-        _unpacked(arrays, name, count)
-        for name, count in (
-            ("committee_weight_bits", first.topology.weight_count),
-            ("committee_bias_bits", first.topology.neuron_count),
-        )
-    ]
-    if len(rows[0]) != len(rows[1]):
+    topology = network_of(arrays).topology
+    weights = unpacked("committee_weight_bits", arrays, topology.weight_count, by_member=True)
+    biases = unpacked("committee_bias_bits", arrays, topology.neuron_count, by_member=True)
+    if len(weights) != len(biases):
         raise FileFormatError("its members must have weights and biases each")
-    members = [
-        BinaryNetwork(first.topology, weights, biases)
-        for weights, biases in zip(*rows, strict=True)
-    ]
-    reading = arrays["committee_reading"].tobytes().decode("ascii", "replace")
-    return Committee(members, reading)  # type: ignore[arg-type]
+    members = [BinaryNetwork(topology, *spins) for spins in zip(weights, biases, strict=True)]
+    how = arrays["committee_reading"].tobytes().decode("ascii", "replace")
+    return Committee(members, how)  # type: ignore[arg-type]
 
 
 def class_scores(
@@ -220,12 +209,3 @@ def pick_diverse(outputs: NDArray[np.int8], count: int) -> NDArray[np.int64]:
         chosen.append(int(np.argmax(distance)))
         distance = np.minimum(distance, (outputs != outputs[chosen[-1]]).sum(axis=1))
     return np.array(chosen)
-
-
-def _unpacked(arrays: dict[str, NDArray[np.uint8]], name: str, count: int) -> SpinMatrix:
-    packed = arrays.get(name)
-    if packed is None or packed.dtype != np.uint8 or packed.ndim != 2:
-        raise FileFormatError(f"it must have a part named {name!r}, a matrix of bytes")
-    if packed.shape[1] != -(-count // 8) or not len(packed):
-        raise FileFormatError(f"{name} must hold {count} bits for each member")
-    return (2 * np.unpackbits(packed, axis=1, count=count).astype(np.int8) - 1).astype(np.int8)
