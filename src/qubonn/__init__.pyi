@@ -30,7 +30,6 @@ from .quadratic import Hamiltonian as Hamiltonian
 from .quadratic import Ising as Ising
 from .quadratic import Qubo as Qubo
 from .quadratic import Samples as Samples
-from .samplers import DimodSolver as DimodSolver
 from .samplers import Exhaustive as Exhaustive
 from .samplers import MomentumAnnealing as MomentumAnnealing
 from .samplers import PopulationAnnealing as PopulationAnnealing
@@ -39,8 +38,9 @@ from .samplers import Sampler as Sampler
 from .samplers import SimulatedAnnealing as SimulatedAnnealing
 from .samplers import TunedAnnealing as TunedAnnealing
 from .samplers import tune as tune
-from .samplers.dimod_face import AnnealingSampler as AnnealingSampler
-from .samplers.dimod_face import AsDimodSampler as AsDimodSampler
+from .samplers.dimod import AnnealingSampler as AnnealingSampler
+from .samplers.dimod import AsDimodSampler as AsDimodSampler
+from .samplers.dimod import DimodSolver as DimodSolver
 from .stopping import Stop as Stop
 from .stopping import Watch as Watch
 from .topology import Topology as Topology

@@ -9,7 +9,7 @@ import pytest
 
 import qubonn as qn
 from qubonn.errors import AlphabetError, RangeError, ShapeError
-from qubonn.samplers.schedules import geometric
+from qubonn.samplers.temperatures import geometric
 from qubonn.stopping import Progress
 from qubonn.testing.sampler_contract import random_qubo
 

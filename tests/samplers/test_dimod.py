@@ -13,7 +13,7 @@ import pytest
 
 import qubonn as qn
 from qubonn.errors import RangeError
-from qubonn.samplers.dimod_face import AnnealingSampler, AsDimodSampler
+from qubonn.samplers.dimod import AnnealingSampler, AsDimodSampler
 from qubonn.testing.sampler_contract import random_qubo
 
 

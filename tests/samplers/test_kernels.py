@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 import qubonn as qn
 from qubonn.checks import BitMatrix, BitVector
-from qubonn.samplers import _descent_kernels, _kernels
-from qubonn.samplers.refining import descend
+from qubonn.samplers import _kernels
+from qubonn.samplers.base import descend
 from qubonn.simd import streams as lane_streams
 from qubonn.testing.sampler_contract import random_qubo
 
@@ -133,6 +133,6 @@ def test_descent_ends_where_no_flip_lowers_the_energy_and_equals_its_twin() -> N
 def test_the_sequential_core_of_descent_can_be_called_alone() -> None:
     qubo = random_qubo(10, 4)
     state = np.ones(10, dtype=np.int8)
-    descend_one: Any = _descent_kernels.descend_one
+    descend_one: Any = _kernels.descend_one
     descend_one(state, *(array.copy() for array in qubo.neighbour_lists()))
     assert np.array_equal(state, descend(qubo, np.ones((1, 10), dtype=np.int8))[0])

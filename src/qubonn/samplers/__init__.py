@@ -1,17 +1,14 @@
 """QUBO in, samples out: annealers, wrappers, bridges to dimod. Knows nothing of networks."""
 
 from qubonn.samplers.annealing import SimulatedAnnealing
-from qubonn.samplers.base import Sampler
-from qubonn.samplers.dimod_bridge import DimodSolver
+from qubonn.samplers.base import Refined, Sampler
 from qubonn.samplers.exhaustive import Exhaustive
 from qubonn.samplers.momentum import MomentumAnnealing
 from qubonn.samplers.population import PopulationAnnealing
-from qubonn.samplers.refining import Refined
 from qubonn.samplers.temperatures import default_temperatures
 from qubonn.samplers.tuning import TunedAnnealing, Tuning, tune
 
 __all__ = [
-    "DimodSolver",
     "Exhaustive",
     "MomentumAnnealing",
     "PopulationAnnealing",

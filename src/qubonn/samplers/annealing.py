@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from qubonn.checks import require_count
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.replicas import Replicas, first_states, require_room, threads
-from qubonn.samplers.schedules import geometric
-from qubonn.samplers.temperatures import chosen_temperatures, require_given_temperatures
+from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_given_temperatures
 from qubonn.stopping import Report, Watch, require_seed
 
 

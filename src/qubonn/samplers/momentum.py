@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import MissingExtra, RangeError
 from qubonn.quadratic import Qubo, Samples
-from qubonn.samplers.refining import descend
-from qubonn.samplers.schedules import geometric
-from qubonn.samplers.temperatures import chosen_temperatures, require_given_temperatures
+from qubonn.samplers.base import descend
+from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_given_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
 STEPS_PER_SLICE = 20

@@ -1,19 +1,31 @@
-"""Temperatures that suit a QUBO, from the energy changes that its local minima offer.
+"""Temperatures of an anneal: two that suit a QUBO, and one for each sweep between them.
 
-Qubo -> (hottest, coldest).
+Qubo -> (hottest, coldest) -> a temperature for each sweep.  Paper, section "Experimental set-up".
 """
 
+from math import isfinite
 from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo
 from qubonn.samplers.replicas import Replicas, random_states
-from qubonn.samplers.schedules import require_temperatures
 
 REPLICAS, SWEEPS = 64, 20  # quenched to look at; much less work than an anneal
+
+
+def geometric(hottest: float, coldest: float, sweep_count: int) -> NDArray[np.float64]:
+    """Cool by the same factor each sweep: T = T_max * (T_min / T_max) ** (t / (sweeps - 1)).
+
+    >>> geometric(8.0, 1.0, 4)
+    array([8., 4., 2., 1.])
+    """
+    require_temperatures(hottest, coldest)
+    steps = np.arange(require_count("sweep_count", sweep_count)) / max(sweep_count - 1, 1)
+    return hottest * (coldest / hottest) ** steps
 
 
 def default_temperatures(qubo: Qubo) -> tuple[float, float]:
@@ -57,6 +69,15 @@ def require_given_temperatures(hottest: float | None, coldest: float | None) -> 
         if isinstance(value, bool) or not isinstance(value, Real):
             raise RangeError(f"{name} must be a temperature, a number; got {value!r}")
     require_temperatures(hot, cold)
+
+
+def require_temperatures(hottest: float, coldest: float) -> None:
+    """Raise unless 0 < coldest <= hottest, both finite."""
+    if not (isfinite(hottest) and isfinite(coldest) and 0 < coldest <= hottest):
+        raise RangeError(
+            "temperatures must be finite with 0 < coldest <= hottest; "
+            f"got hottest={hottest}, coldest={coldest}"
+        )
 
 
 def _changes_at_local_minima(qubo: Qubo) -> NDArray[np.float64]:

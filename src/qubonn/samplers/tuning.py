@@ -16,7 +16,7 @@ from qubonn.checks import require_count
 from qubonn.errors import FileFormatError
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.annealing import SimulatedAnnealing
-from qubonn.samplers.schedules import require_temperatures
+from qubonn.samplers.temperatures import require_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 from qubonn.storage import read_limited, write_whole
 

@@ -70,7 +70,7 @@ def decode_samples(
     >>> decoding.feasible_as_sampled, decoding.feasible_after_repair
     (0, 1)
     """
-    from qubonn.samplers.refining import descend
+    from qubonn.samplers.base import descend
 
     if not problem.topology.is_acyclic:
         raise TopologyError("samples are decoded by a forward pass, which needs no cycles")

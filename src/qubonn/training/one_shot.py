@@ -26,7 +26,7 @@ from qubonn.engines import (
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.samplers import DimodSolver, Sampler
+from qubonn.samplers import Sampler
 from qubonn.stopping import Report, Stop, Watch
 from qubonn.training.result import TrainingResult
 
@@ -74,6 +74,8 @@ def train(
             result = TrainingResult.of(chosen.solve(problem, **options), name)
             return result.by_true_energy() if _is_linear(chosen) else result
         if hasattr(chosen, "sample_ising"):  # only dimod's samplers have it
+            from qubonn.samplers.dimod import DimodSolver
+
             chosen = DimodSolver(chosen)
         if isinstance(chosen, Sampler):
             return _by_sampling(problem, chosen, name, options)
