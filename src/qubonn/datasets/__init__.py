@@ -1,4 +1,4 @@
-"""Examples as arrays: the letters, made from a seed, and files that people bring."""
+"""Examples as arrays: the letters, made from a seed, and files of examples."""
 
 from qubonn.datasets.csv import read_csv
 from qubonn.datasets.files import read_idx, read_npz, read_table

@@ -1,6 +1,7 @@
-"""Any file of examples -> Table, by the kind that its name tells.
+"""A file of examples -> Table, in the format that its name indicates.
 
-CSV with a column of labels; IDX with a second file of labels; .npz with an array of labels.
+CSV with a column of labels; IDX, the format of MNIST, with a second file of labels; .npz with an
+array of labels.
 """
 
 import re
@@ -41,10 +42,10 @@ def read_table(
     separator: str | None = None,
     skip_missing: bool = False,
 ) -> Table:
-    """Read examples from a file, in the format that its name tells.
+    """Read examples from a file, in the format that its name indicates.
 
     .csv, .tsv and "-": see `read_csv`. IDX: `labels` is a second IDX file. .npz: `inputs` and
-    `target` name arrays; see `read_npz`. Any of them may be gzipped, apart from .npz.
+    `target` name arrays; see `read_npz`. All but .npz may be gzipped.
     """
     kind = kind_of(path)
     if kind == "csv":
@@ -64,7 +65,7 @@ def read_table(
         )
     if drop or has_header is not None or separator is not None:
         raise FileFormatError(
-            f"{shown_source(path)} is no CSV file: it has no columns to leave out, no header and "
+            f"{shown_source(path)} is not a CSV file: it has no columns to drop, no header and "
             "no separator"
         )
     if kind == "idx":
@@ -73,7 +74,7 @@ def read_table(
 
 
 def kind_of(path: Source) -> Kind:
-    """Return which format a name tells.
+    """Return the format that a name indicates.
 
     >>> kind_of("a.csv.gz"), kind_of("train-images-idx3-ubyte.gz"), kind_of("data.npz")
     ('csv', 'idx', 'npz')
@@ -86,8 +87,8 @@ def kind_of(path: Source) -> Kind:
     if IDX_NAME.fullmatch(name):
         return "idx"
     raise FileFormatError(
-        f"{shown_source(path)} must be named as what it is: .csv or .tsv, .npz, or IDX such as "
-        "train-images-idx3-ubyte; .gz may follow"
+        f"{shown_source(path)} must have a name that shows its format: .csv or .tsv, .npz, or "
+        "IDX such as train-images-idx3-ubyte; .gz may follow"
     )
 
 
@@ -96,8 +97,8 @@ def read_npz(
 ) -> Table:
     """Read examples from an .npz archive of plain arrays; objects (pickle) are refused.
 
-    Without names, the inputs are called X, inputs, images or data, and the labels y, labels or
-    target, with _train behind, or _test where `is_test` says so. Labels may be missing.
+    By default the inputs are X, inputs, images or data, and the labels y, labels or target, also
+    with _train appended, or _test if `is_test` is set. Labels may be missing.
     """
     source = shown_source(path)
     arrays = read_arrays(path)
@@ -106,7 +107,7 @@ def read_npz(
     if input_name is None:
         raise ShapeError(
             f"{source} must hold the inputs as an array named X; it has {listed(sorted(arrays))}: "
-            "name another one"
+            "name the array (--inputs)"
         )
     label_names = (*TEST_LABEL_NAMES, *LABEL_NAMES) if is_test else LABEL_NAMES
     label_name = _named(source, arrays, target, label_names)
@@ -202,7 +203,7 @@ def read_idx(path: Source) -> NDArray[Any]:
         count = prod(shape) * dtype.itemsize
         if count > MOST_BYTES:
             raise FileFormatError(
-                f"{name} says that it holds {count:,} bytes, more than {MOST_BYTES:,}: not read"
+                f"{name} announces {count:,} bytes of values, more than {MOST_BYTES:,}: not read"
             )
         require_memory(f"reading {name}", 2 * count, hint="use fewer examples")
         data = _exactly(name, stream, count)
@@ -227,7 +228,7 @@ def _head(name: str, stream: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...]]:
 
 
 def _exactly(name: str, stream: BinaryIO, count: int) -> bytes:
-    """Read what the head promised, piece by piece: a short file never asks for much memory."""
+    """Read the bytes that the head announces in pieces: a short file never takes much memory."""
     pieces, left = [], count
     while left and (piece := stream.read(min(left, BYTES_AT_ONCE))):
         pieces.append(piece)

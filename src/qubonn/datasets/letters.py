@@ -1,7 +1,7 @@
 """The letters O, N, L and X in 5 x 5 pixels: four to train on, forty to test on.
 
 Seed -> spins.  Paper, section "Experimental set-up", fig:dataset. The paper shows its images only
-as a picture, so the letters here are our own; how the test images come from them is the paper's.
+as a picture, so the letters here are our own; the test images are made from them as in the paper.
 """
 
 from dataclasses import dataclass, fields
@@ -112,8 +112,8 @@ def _pixels(drawing: str) -> SpinVector:
 
 
 def _with_two_pixels_inverted(image: SpinVector, stream: SeedSequence) -> SpinMatrix:
-    # Each pixel pair draws a 64-bit number and the smallest win. NumPy promises that these raw
-    # numbers never change; it makes no such promise for Generator.choice.
+    # Each pixel pair draws a 64-bit number and the ten smallest win. NumPy guarantees that these
+    # raw numbers never change; it gives no such guarantee for Generator.choice.
     draws = np.asarray(PCG64(stream).random_raw(len(_PIXEL_PAIRS)))
     pairs = _PIXEL_PAIRS[np.argsort(draws, kind="stable")[:TEST_IMAGES_PER_CLASS]]
     images = np.tile(image, (TEST_IMAGES_PER_CLASS, 1))

@@ -1,6 +1,6 @@
-"""Table: labelled examples as they came out of a file.
+"""Table: labelled examples read from a file, before binarisation.
 
-Inputs, labels, names of columns; nothing is binarised yet.
+Inputs, labels, names of columns.
 """
 
 from collections.abc import Sequence
@@ -26,9 +26,9 @@ class Table:
     source: str
     inputs: NDArray[Any]
     labels: NDArray[Any] | None = None
-    names: tuple[str, ...] | None = None  # of the columns, where the file has any
-    target: str | None = None  # what the labels are called
-    skipped_count: int = 0  # rows left out because of missing values
+    names: tuple[str, ...] | None = None  # of the columns, if the file has any
+    target: str | None = None  # name of the labels
+    skipped_count: int = 0  # rows with missing values
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -40,13 +40,60 @@ class Table:
 
     @property
     def known_labels(self) -> NDArray[Any]:
-        """The labels; an error where the file has none."""
+        """The labels; an error if the file has none."""
         if self.labels is None:
             raise ShapeError(f"{self.source} must have labels to learn from; it has none")
         return self.labels
 
+    def labels_among(self, classes: NDArray[Any], owner: object) -> NDArray[Any]:
+        """Return the labels in the type of `classes`; an error if none of them is a class.
+
+        Classes may be text while the labels of one file happen to be all whole numbers.
+        """
+        labels = self.known_labels
+        if classes.dtype.kind not in "biuf":
+            labels = labels.astype(str)
+        if not np.isin(labels, classes).any():
+            raise AlphabetError(
+                f"{self.source} must have labels such as {classes.tolist()[0]!r:.60}, as {owner} "
+                f"has; got {labels.tolist()[0]!r:.60}, and no known label"
+            )
+        return labels
+
+    def split(self, test_share: float, seed: int) -> tuple["Table", "Table | None"]:
+        """Return training and test examples, both with the same shares of classes.
+
+        Classes with one example are only in the training examples. Without enough examples for one
+        of each class on both sides, there is no test.
+        """
+        from sklearn.model_selection import train_test_split
+
+        _, class_of, counts = np.unique(self.known_labels, return_inverse=True, return_counts=True)
+        is_alone = counts[class_of] < 2
+        rows = np.flatnonzero(~is_alone)
+        test_count, class_count = round(test_share * len(rows)), int((counts > 1).sum())
+        if not 0 < class_count <= min(test_count, len(rows) - test_count):
+            return self, None
+        train, test = train_test_split(
+            rows, test_size=test_count, stratify=class_of[rows], random_state=seed % 2**32
+        )
+        kept = np.concatenate([train, np.flatnonzero(is_alone)])
+        return self.rows(np.sort(kept)), self.rows(np.sort(test))
+
+    def some_per_class(self, count: int | None, seed: int) -> "Table":
+        """Return at most `count` examples of each class, drawn at random; None for all."""
+        if count is None:
+            return self
+        generator = np.random.default_rng(seed + 1)  # not the stream of other draws with this seed
+        labels = self.known_labels
+        drawn = [
+            generator.permutation(np.flatnonzero(labels == label))[:count]
+            for label in np.unique(labels)
+        ]
+        return self.rows(np.sort(np.concatenate(drawn)))
+
     def rows(self, numbers: NDArray[np.int64]) -> "Table":
-        """Return some of the examples."""
+        """Return the examples with these indices."""
         labels = None if self.labels is None else self.labels[numbers]
         return replace(self, inputs=self.inputs[numbers], labels=labels, skipped_count=0)
 
@@ -57,7 +104,7 @@ class Table:
 
 
 def label_array(source: str, cells: Sequence[str]) -> NDArray[Any]:
-    """Return labels as int64 where all are whole numbers in their usual form, else as text.
+    """Return labels as int64 if all are whole numbers in their usual form, else as text.
 
     >>> label_array("d.csv", ["3", "-1"]), label_array("d.csv", ["007", "3"])
     (array([ 3, -1]), array(['007', '3'], dtype='<U3'))
@@ -74,7 +121,7 @@ def label_array(source: str, cells: Sequence[str]) -> NDArray[Any]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as people read them in an error, however many there are.
+    """Return names for an error message; of many names the first eight and a count.
 
     >>> listed(["a", "b"])
     "'a', 'b'"
