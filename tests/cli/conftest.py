@@ -61,3 +61,11 @@ def model(flowers: Path, call: Callable[..., Result]) -> Path:
     path = flowers.with_name("flowers.qubonn")
     call("train", flowers, "-t", "kind", "--hidden", 6, "--committee", 3, "-o", path)
     return path
+
+
+@pytest.fixture
+def gates(tmp_path: Path) -> Path:
+    """Which way a gate opens: AND of two columns."""
+    path = tmp_path / "gates.csv"
+    path.write_text("a,b,gate\n0,0,shut\n0,1,shut\n1,0,shut\n1,1,open\n")
+    return path

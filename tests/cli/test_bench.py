@@ -3,15 +3,15 @@ from typing import Any
 
 import pytest
 
-from qubonn.cli import bench as measuring
+from qubonn.cli import bench
 
 
 def test_the_benchmark_measures_what_it_says(
     call_json: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in {"SWEEPS": 5, "PEER_READS": 1, "IMAGES": 50}.items():
-        monkeypatch.setattr(measuring, name, value)
-    monkeypatch.setattr(measuring, "LAYERS", (70, 9, 3))
+        monkeypatch.setattr(bench, name, value)
+    monkeypatch.setattr(bench, "LAYERS", (70, 9, 3))
     said = call_json("bench", "--repeats", 2)
     assert len(said["measured"]) == 6
     for measured in said["measured"].values():
@@ -27,9 +27,9 @@ def test_the_float32_forward_pass_of_the_benchmark_is_the_network(
 
     import qubonn as qn
 
-    monkeypatch.setattr(measuring, "LAYERS", (70, 9, 3))
+    monkeypatch.setattr(bench, "LAYERS", (70, 9, 3))
     network = qn.BinaryNetwork.random(qn.Topology.dense(70, 9, 3), seed=0)
-    first, second = measuring._matrices(network)
+    first, second = bench._matrices(network)
     spins = np.where(np.random.default_rng(0).normal(size=(20, 70)) > 0, 1.0, -1.0)
     hidden = np.where(spins @ first + network.bias_spins[:9] > 0, 1.0, -1.0)
     outputs = hidden @ second + network.bias_spins[9:] > 0

@@ -2,12 +2,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import Result
 
 import qubonn as qn
-from qubonn.drawing.figures import MOST_CELLS, coupling_blocks, input_images
 
 Call = Callable[..., Result]
 CallJson = Callable[..., dict[str, Any]]
@@ -58,34 +56,6 @@ def test_pictures_are_drawn_in_the_format_of_their_name(
         data = Path(f"{name}{suffix}").read_bytes()
         assert data.startswith(magic)
         assert len(data) > 5000
-
-
-def test_an_image_shows_the_weights_of_each_neuron() -> None:
-    network = qn.BinaryNetwork.random(qn.paper.topology(10), seed=0)
-    images = input_images(network)
-    assert images is not None
-    assert np.array_equal(images.ravel(), network.weight_spins[:75])
-    filters = input_images(qn.BinaryNetwork.random(qn.paper.topology(3), seed=0))
-    assert filters is not None
-    assert [int(np.abs(image).sum()) for image in filters] == [9, 9]
-    assert input_images(qn.BinaryNetwork.random(qn.Topology.dense(4, 2), seed=0)) is None
-
-
-def test_the_picture_of_a_small_qubo_is_its_matrix() -> None:
-    qubo = qn.Qubo.of([0, 0, 1], [0, 1, 2], [5, -2, 3], variable_count=3)
-    blocks, step = coupling_blocks(qubo)
-    assert step == 1
-    assert blocks.tolist() == [[5, -2, 0], [-2, 0, 3], [0, 3, 0]]
-
-
-def test_the_picture_of_a_large_qubo_stays_small_and_keeps_the_extremes() -> None:
-    count = 100 * MOST_CELLS
-    qubo = qn.Qubo.of([0, 1, 5], [1, 2, count - 1], [1, -7, 2], variable_count=count)
-    blocks, step = coupling_blocks(qubo)
-    assert blocks.shape == (MOST_CELLS, MOST_CELLS)
-    assert step == 100
-    assert blocks[0, 0] == -7
-    assert blocks[0, -1] == blocks[-1, 0] == 2
 
 
 @pytest.mark.parametrize(

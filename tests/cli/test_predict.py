@@ -44,24 +44,24 @@ def test_columns_are_found_by_their_names(model: Path, flowers: Path, call: Call
 def test_probabilities_add_up_and_agree_with_the_answer(
     model: Path, flowers: Path, call: Call
 ) -> None:
-    result = call("predict", model, flowers, "--proba", "-o", "answers.csv")
+    result = call("predict", model, flowers, "--proba", "-o", "predictions.csv")
     assert result.stdout == ""
-    assert "answers.csv: 60 answers" in result.stderr
-    for row in rows(Path("answers.csv").read_text()):
+    assert "predictions.csv: 60 predictions" in result.stderr
+    for row in rows(Path("predictions.csv").read_text()):
         shares = {kind: float(row[f"probability of {kind}"]) for kind in KINDS}
         assert sum(shares.values()) == pytest.approx(1, abs=1e-5)
         assert shares[row["prediction"]] == max(shares.values())
 
 
-def test_with_labels_it_says_how_often_it_is_right(
+def test_with_labels_it_reports_the_accuracy(
     model: Path, flowers: Path, call: Call, call_json: CallJson
 ) -> None:
     wanted = read_csv(flowers, target="kind").known_labels
     right = int((np.array(answers(model, flowers)) == wanted).sum())
-    assert f"Right: {right} of 60" in call("predict", model, flowers, "-t", "kind").stderr
+    assert f"({right} of 60)" in call("predict", model, flowers, "-t", "kind").stderr
     said = call_json("predict", model, flowers, "-t", "kind")
     assert said["accuracy"] == right / 60
-    assert said["answers"]["prediction"] == answers(model, flowers)
+    assert said["predictions"]["prediction"] == answers(model, flowers)
 
 
 def test_labels_that_are_all_numbers_are_compared_as_text_where_classes_are(
@@ -72,7 +72,7 @@ def test_labels_that_are_all_numbers_are_compared_as_text_where_classes_are(
     call("train", "mixed.csv", "-t", "kind", "--hidden", 6, "--committee", 3, "-o", "m.qubonn")
     lines = Path("mixed.csv").read_text().splitlines()
     Path("some.csv").write_text("\n".join(line for line in lines if "large" not in line) + "\n")
-    assert "Right: 40 of 40" in call("predict", "m.qubonn", "some.csv", "-t", "kind").stderr
+    assert "(40 of 40)" in call("predict", "m.qubonn", "some.csv", "-t", "kind").stderr
     said = call("train", "mixed.csv", "-t", "kind", "--committee", 1, "--test", "some.csv").stdout
     assert "(40 of 40)" in said
 
@@ -117,7 +117,7 @@ def test_labels_with_quotes_and_line_ends_stay_one_cell(flowers: Path, call: Cal
         (["flowers.qubonn", "flowers.csv", "-o", "flowers.qubonn"], "must end in .csv"),
         (["cut.qubonn", "flowers.csv"], "cut.qubonn"),
         (["flowers.qubonn", "numbered.csv", "-t", "kind"], "labels such as 'large'"),
-        (["flowers.qubonn", "foreign.csv", "-t", "kind"], "got 'fox', and no other"),
+        (["flowers.qubonn", "foreign.csv", "-t", "kind"], "got 'fox', and no known label"),
     ],
 )
 def test_wrong_input_ends_with_2_and_one_sentence(

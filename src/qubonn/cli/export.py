@@ -1,17 +1,51 @@
 """``qubonn export``: a model -> one C header for devices, or ONNX for runtimes."""
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from qubonn.cli.options import EXISTING, file_to_write, screen_options
+import qubonn as qn
+from qubonn.cli import options
 from qubonn.cli.screen import Screen
 
 if TYPE_CHECKING:
     from qubonn.export.c import Inputs
 
 SUFFIX = {"c": ".h", "onnx": ".onnx"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class COptions:
+    """What the C header contains."""
+
+    numbers: "Inputs | None" = options.option(
+        type=click.Choice(["uint8", "int8", "uint16", "int16", "int32"]),
+        help="C: also binarise whole numbers of this type.",
+    )
+    scale: int = options.option(
+        type=click.IntRange(1),
+        default=1,
+        help="C: the whole numbers are the columns of the training data times SCALE.",
+    )
+    with_main: bool = options.option(
+        "--main", is_flag=True, help="C: add a program that reads examples."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnnxOptions:
+    """What the ONNX graph computes with."""
+
+    form: Literal["float", "int8"] = options.option(
+        type=click.Choice(["float", "int8"]),
+        default="float",
+        help="ONNX: arithmetic of the graph; the outputs are the same.",
+    )
+    from_numbers: bool = options.option(
+        is_flag=True, help="ONNX: the inputs are columns of numbers, not spins."
+    )
 
 
 @click.command(
@@ -23,79 +57,54 @@ SUFFIX = {"c": ".h", "onnx": ".onnx"}
   gcc -O2 -x c -DLETTERS_MAIN letters.h -o letters
   qubonn export model.qubonn --to onnx --form int8 -o model.onnx"""
 )
-@click.argument("model", type=EXISTING)
-@click.option("--to", type=click.Choice(["c", "onnx"]), required=True, help="Which language.")
-@click.option("--name", help="Of the model in there.  [default: MODEL's]")
-@click.option(
-    "--numbers",
-    type=click.Choice(["uint8", "int8", "uint16", "int16", "int32"]),
-    help="C: also binarise whole numbers of this type.",
-)
-@click.option(
-    "--scale",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="C: these numbers are so many times the columns that the model learned from.",
-)
-@click.option("--main", "with_main", is_flag=True, help="C: also a program that reads examples.")
-@click.option(
-    "--form",
-    type=click.Choice(["float", "int8"]),
-    default="float",
-    show_default=True,
-    help="ONNX: kind of arithmetic; the answers are the same.",
-)
-@click.option("--from-numbers", is_flag=True, help="ONNX: take columns as numbers, not spins.")
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=file_to_write(*SUFFIX.values()),
-    help="File to write.  [default: MODEL with .h or .onnx]",
-)
-@screen_options
+@click.argument("model", type=options.EXISTING)
+@click.option("--to", type=click.Choice(["c", "onnx"]), required=True, help="Format to write.")
+@click.option("--name", help="Name of the model in the code.  [default: name of MODEL]")
+@options.gathered("c_options", COptions)
+@options.gathered("onnx_options", OnnxOptions)
+@options.out("File to write.  [default: MODEL with .h or .onnx]", *SUFFIX.values())
+@options.screen
 def command(
     model: Path,
     to: Literal["c", "onnx"],
     name: str | None,
-    numbers: "Inputs | None",
-    scale: int,
-    with_main: bool,
-    form: Literal["float", "int8"],
-    from_numbers: bool,
+    c_options: COptions,
+    onnx_options: OnnxOptions,
     out: Path | None,
     screen: Screen,
 ) -> None:
-    """Write MODEL for a machine without Python.
+    """Write a model as C or ONNX, for devices and runtimes.
 
-    C: one C99 header that needs no library, no floating point and no memory of its own; XNOR and
-    popcount do the work. ONNX: a graph for onnxruntime and others (needs the package onnx).
+    C: one C99 header without libraries, floating point or allocation, which computes with XNOR
+    and popcount. ONNX: a graph for onnxruntime and others (needs the package onnx).
     """
-    import qubonn as qn
-
     target = out or model.with_suffix(SUFFIX[to])
     if target.suffix != SUFFIX[to]:
         raise click.UsageError(f"--to {to} writes a file that ends in {SUFFIX[to]}; got {target}")
-    _refuse_the_other_options(to)
+    _refuse_options_of_the_other(to)
     trained = qn.load(model)
     title = name or model.stem
     if to == "c":
-        inputs: Inputs = numbers or "bits"
-        qn.to_c(trained, target, name=title, inputs=inputs, scale=scale, with_main=with_main)
+        qn.to_c(
+            trained,
+            target,
+            name=title,
+            inputs=c_options.numbers or "bits",
+            scale=c_options.scale,
+            with_main=c_options.with_main,
+        )
     else:
-        kind: Literal["numbers", "spins"] = "numbers" if from_numbers else "spins"
-        qn.to_onnx(trained, target, form=form, inputs=kind, name=title)
+        inputs: Literal["numbers", "spins"] = "numbers" if onnx_options.from_numbers else "spins"
+        qn.to_onnx(trained, target, form=onnx_options.form, inputs=inputs, name=title)
     size = target.stat().st_size
     screen.facts([("written", f"{target}, {size:,} bytes")])
     screen.document({"model": str(model), "written": str(target), "to": to, "bytes": size})
 
 
-def _refuse_the_other_options(to: str) -> None:
-    """Say so when an option belongs to the other language."""
+def _refuse_options_of_the_other(to: str) -> None:
     context = click.get_current_context()
-    others = {"c": ("form", "from_numbers"), "onnx": ("numbers", "scale", "with_main")}[to]
-    for option in others:
-        if context.get_parameter_source(option) is click.core.ParameterSource.COMMANDLINE:
-            flag = next(one.opts[0] for one in context.command.params if one.name == option)
-            raise click.UsageError(f"{flag} does not go with --to {to}")
+    others = {field.name for field in fields(OnnxOptions if to == "c" else COptions)}
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in others and source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} does not go with --to {to}")

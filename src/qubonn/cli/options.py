@@ -1,145 +1,66 @@
 """Options that several commands share, gathered into records.
 
-Command-line options -> Screen, TableOptions, Networks.
+Command-line options -> Screen, Reading, Networks.
 """
 
-import logging
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from qubonn.cli.screen import Screen
+from qubonn.errors import AlphabetError
 
-F = TypeVar("F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from qubonn.datasets import Table
+
+Function = Callable[..., Any]
+Decorator = Callable[[Function], Function]
 
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
 DATA = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
+MOST_CLASSES = 20  # of few examples; more distinct labels look like a regression target
 
 
-def screen_options(function: F) -> F:
-    """Add --json and -v; the command gets a `screen`."""
-
-    @click.option("--json", "as_json", is_flag=True, help="One JSON object, for programs.")
-    @click.option("-v", "--verbose", count=True, help="Say what happens; -vv says more.")
-    @wraps(function)
-    def command(*arguments: Any, as_json: bool, verbose: int, **options: Any) -> Any:
-        if verbose:
-            _log_to_stderr(logging.DEBUG if verbose > 1 else logging.INFO)
-        return function(*arguments, screen=Screen(as_json=as_json), **options)
-
-    return command  # type: ignore[return-value]
+def option(*names: str, **settings: Any) -> Any:
+    """Return a field of a record that is an option, called as the field unless named."""
+    return field(metadata={"names": names, "settings": settings})
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableOptions:
-    """How to read a file of examples; see `qubonn.datasets.read_table`."""
+def gathered(name: str, record: type, **defaults: Any) -> Decorator:
+    """Return a decorator: the command gets the options of a record as one argument `name`."""
 
-    target: str | None
-    labels: Path | None
-    inputs: str | None
-    drop: tuple[str, ...]
-    has_header: bool | None
-    separator: str | None
-    skip_missing: bool
-
-
-def reading_options(function: F) -> F:
-    """Add the options that say what stands where in a file; the command gets a `table_options`."""
-
-    @click.option("-t", "--target", help="Column of labels (CSV), or array of labels (npz).")
-    @click.option("--labels", type=EXISTING, help="IDX file of labels, where DATA is IDX.")
-    @click.option("--inputs", help="Array of inputs, where DATA is npz.  [default: X]")
-    @click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out; repeatable.")
-    @click.option("--header/--no-header", "has_header", default=None, help="First line is names.")
-    @click.option("--separator", callback=_separator, help="Of CSV cells.  [default: found out]")
-    @click.option("--skip-missing", is_flag=True, help="Leave out rows with missing values.")
-    @wraps(function)
-    def command(*arguments: Any, **options: Any) -> Any:
-        return function(*arguments, **_gathered(TableOptions, "table_options", options))
-
-    return command  # type: ignore[return-value]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Networks:
-    """Which network, and how numbers and classes become spins."""
-
-    hidden: tuple[int, ...]
-    topology: str | None
-    image: tuple[int, ...] | None
-    binariser: str | int
-    code: str | None
-    margin: float
-    per_class: int | None
-
-
-def network_options(hidden: str, margin: float, code: str) -> Callable[[F], F]:
-    """Add the options of the network, with these defaults; the command gets `networks`."""
-
-    def decorate(function: F) -> F:
-        @click.option(
-            "--hidden",
-            default=hidden,
-            show_default=True,
-            callback=_sizes,
-            metavar="N[,N...]",
-            help="Neurons in each hidden layer; 0 for none.",
-        )
-        @click.option(
-            "--topology",
-            metavar="TEXT",
-            help="The paper's notation instead, such as 'conv(3x3x2)+fc(4)'.",
-        )
-        @click.option(
-            "--image",
-            callback=_shape,
-            metavar="ROWSxCOLUMNS",
-            help="Shape of the image in each row of a CSV file; also CHANNELSxROWSxCOLUMNS.",
-        )
-        @click.option(
-            "--binariser",
-            default="auto",
-            show_default=True,
-            callback=_binariser,
-            metavar="auto|threshold|thermometer|N",
-            help="How a column becomes spins; N asks for N thresholds in each.",
-        )
-        @click.option(
-            "--code",
-            type=click.Choice(["one_hot", "gray_code"]),
-            default=code,
-            show_default=True,
-            help="How a class becomes outputs: one each, or as few as can be.",
-        )
-        @click.option(
-            "--margin",
-            type=click.FloatRange(0),
-            default=margin,
-            show_default=True,
-            help="Strength of the margin reward, gamma in the paper.",
-        )
-        @click.option(
-            "--per-class",
-            type=click.IntRange(1),
-            metavar="N",
-            help="Learn from N examples of each class only, drawn by the seed.",
-        )
+    def decorate(function: Function) -> Function:
         @wraps(function)
-        def command(*arguments: Any, **options: Any) -> Any:
-            return function(*arguments, **_gathered(Networks, "networks", options))
+        def command(*arguments: Any, **given: Any) -> Any:
+            own = {one.name: given.pop(one.name) for one in fields(record)}
+            return function(*arguments, **{name: record(**own)}, **given)
 
-        return command  # type: ignore[return-value]  # fmt: skip
+        decorated: Function = command
+        for one in reversed(fields(record)):
+            names = one.metadata["names"] or (f"--{one.name.replace('_', '-')}",)
+            settings = dict(one.metadata["settings"])
+            if one.name in defaults:
+                settings["default"] = defaults[one.name]
+            decorated = click.option(*names, one.name, **settings)(decorated)
+        return decorated
 
     return decorate
 
 
-seed_option = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Same seed, same result."
-)
+def screen(function: Function) -> Function:
+    """Add --json and -v; the command gets a `screen`."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+    @click.option("-v", "--verbose", count=True, show_default=False, help="Log; -vv logs more.")
+    @wraps(function)
+    def command(*arguments: Any, as_json: bool, verbose: int, **given: Any) -> Any:
+        return function(*arguments, screen=Screen(as_json=as_json, verbose=verbose), **given)
+
+    return command
 
 
 def file_to_write(*suffixes: str) -> Callable[[Any, Any, Path | None], Path | None]:
@@ -157,29 +78,87 @@ def file_to_write(*suffixes: str) -> Callable[[Any, Any, Path | None], Path | No
     return check
 
 
-model_option = click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("model.qubonn"),
-    show_default=True,
-    callback=file_to_write(".qubonn"),
-    help="File for the model.",
+def out(help: str, *suffixes: str, **settings: Any) -> Decorator:
+    """Return the option -o, --out for a file with one of these suffixes."""
+    kind = click.Path(dir_okay=False, path_type=Path)
+    check = file_to_write(*suffixes)
+    return click.option("-o", "--out", type=kind, callback=check, help=help, **settings)
+
+
+model = out("File for the model.", ".qubonn", default=Path("model.qubonn"))
+seed = click.option("--seed", type=click.IntRange(0), default=0, help="Seed of all randomness.")
+per_class = click.option(
+    "--per-class",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Learn from N examples of each class only, drawn with the seed.",
 )
 
 
-def _gathered(record: Any, name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with those of a record gathered into one."""
-    own = {field.name: options.pop(field.name) for field in fields(record)}
-    return {**options, name: record(**own)}
+def _separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+    if text is None or len(text) == 1:
+        return text
+    if text in (r"\t", "tab"):
+        return "\t"
+    raise click.BadParameter(f"must be one character, or tab; got {text!r}")
 
 
-def _log_to_stderr(level: int) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
-    logger = logging.getLogger("qubonn")
-    logger.setLevel(level)
-    logger.handlers = [handler]  # one, also where several commands run in one process
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How to read a file of examples; see `qubonn.datasets.read_table`."""
+
+    target: str | None = option(
+        "-t", "--target", help="Column of labels (CSV), or array of labels (npz)."
+    )
+    labels: Path | None = option(type=EXISTING, help="IDX file of labels, if DATA is IDX.")
+    inputs: str | None = option(help="Array of inputs, if DATA is npz.  [default: X]")
+    drop: tuple[str, ...] = option(
+        multiple=True, metavar="COLUMN", help="Ignore a column; repeatable."
+    )
+    has_header: bool | None = option(
+        "--header/--no-header", default=None, help="The first line holds names."
+    )
+    separator: str | None = option(
+        callback=_separator, help="Separator of CSV cells.  [default: detected]"
+    )
+    skip_missing: bool = option(is_flag=True, help="Skip rows with missing values.")
+
+    def read(self, path: Path, **changes: Any) -> "Table":
+        """Read a table with these options, some of them changed."""
+        from qubonn.datasets import read_table
+
+        return read_table(path, **(vars(self) | changes))
+
+    def read_labelled(self, path: Path, screen: Screen) -> "Table":
+        """Read examples to learn from; print how many rows were skipped."""
+        from qubonn.datasets.files import kind_of
+
+        if kind_of(path) == "csv" and self.target is None:
+            raise click.UsageError("a CSV file needs --target, the column of labels")
+        if kind_of(path) == "idx" and self.labels is None:
+            raise click.UsageError("an IDX file needs --labels, the file of labels")
+        table = self.read(path)
+        if table.skipped_count:
+            screen.note(f"{table.source}: {table.skipped_count} rows with missing values skipped")
+        _require_classes(table)
+        return table
+
+
+reading = gathered("reading", Reading)
+
+
+def _require_classes(table: "Table") -> None:
+    labels = table.known_labels
+    count = len(set(labels.tolist()))
+    if count < 2:
+        raise AlphabetError(
+            f"{table.source} must have labels of at least two classes; all are {labels[0]!r:.60}"
+        )
+    if count > max(MOST_CLASSES, len(labels) // 2):
+        raise AlphabetError(
+            f"{table.source} must have labels that repeat, as classes do; got {count} different "
+            f"ones in {len(labels)} examples: is {table.target!r:.60} a regression target?"
+        )
 
 
 def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
@@ -202,14 +181,6 @@ def _shape(
     return sizes
 
 
-def _whole(text: str, separator: str) -> tuple[int, ...]:
-    """Return positive numbers, or nothing where a part is none."""
-    parts = [part.strip() for part in text.split(separator)]
-    is_fine = all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts)
-    sizes = tuple(int(part) for part in parts) if is_fine else ()
-    return sizes if all(sizes) else ()
-
-
 def _binariser(context: click.Context, parameter: click.Parameter, text: str) -> str | int:
     if text in ("auto", "threshold", "thermometer"):
         return text
@@ -221,9 +192,44 @@ def _binariser(context: click.Context, parameter: click.Parameter, text: str) ->
     return count[0]
 
 
-def _separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    if text is None or len(text) == 1:
-        return text
-    if text in (r"\t", "tab"):
-        return "\t"
-    raise click.BadParameter(f"must be one character, or tab; got {text!r}")
+def _whole(text: str, separator: str) -> tuple[int, ...]:
+    """Return positive whole numbers; empty if a part is not one."""
+    parts = [part.strip() for part in text.split(separator)]
+    is_fine = all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts)
+    sizes = tuple(int(part) for part in parts) if is_fine else ()
+    return sizes if all(sizes) else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Networks:
+    """Which network, and how numbers and classes become spins: arguments of `QuboClassifier`."""
+
+    hidden: tuple[int, ...] = option(
+        callback=_sizes, metavar="N[,N...]", help="Neurons in each hidden layer; 0 for none."
+    )
+    topology: str | None = option(
+        help="Layers in the paper's notation, such as 'conv(3x3x2)+fc(4)'; replaces --hidden."
+    )
+    image_shape: tuple[int, ...] | None = option(
+        "--image",
+        callback=_shape,
+        metavar="ROWSxCOLUMNS",
+        help="Shape of the image in each row of a CSV file; also CHANNELSxROWSxCOLUMNS.",
+    )
+    binariser: str | int = option(
+        default="auto",
+        callback=_binariser,
+        metavar="auto|threshold|thermometer|N",
+        help="How a column becomes spins; N is a number of thresholds for each column.",
+    )
+    label_code: str = option(
+        "--code",
+        type=click.Choice(["one_hot", "gray_code"]),
+        help="How a class becomes outputs: one output each, or as few as possible.",
+    )
+    margin_strength: float = option(
+        "--margin",
+        type=click.FloatRange(0),
+        default=0.0,
+        help="Strength of the margin reward, gamma in the paper.",
+    )

@@ -1,30 +1,20 @@
-"""``qubonn predict``: a model and new examples -> a CSV of answers."""
+"""``qubonn predict``: a model and new examples -> a CSV of predictions."""
 
 import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-from numpy.typing import NDArray
 
 import qubonn as qn
-from qubonn.cli.options import (
-    DATA,
-    EXISTING,
-    TableOptions,
-    file_to_write,
-    reading_options,
-    screen_options,
-)
+from qubonn.cli import options
 from qubonn.cli.screen import Screen
-from qubonn.cli.train import labels_among, options_of
-from qubonn.datasets import Table, read_table
-from qubonn.datasets.files import kind_of
 from qubonn.errors import ShapeError
-from qubonn.storage import write_whole
+
+if TYPE_CHECKING:
+    from qubonn.datasets import Table
 
 
 @click.command(
@@ -32,124 +22,38 @@ from qubonn.storage import write_whole
 
 \b
   qubonn predict iris.qubonn flowers.csv
-  qubonn predict iris.qubonn flowers.csv --proba -o answers.csv
+  qubonn predict iris.qubonn flowers.csv --proba -o predictions.csv
   qubonn predict iris.qubonn iris.csv --target species --json
-  cat flowers.csv | qubonn predict iris.qubonn - > answers.csv"""
+  cat flowers.csv | qubonn predict iris.qubonn - > predictions.csv"""
 )
-@click.argument("model", type=EXISTING)
-@click.argument("data", type=DATA)
-@reading_options
-@click.option("--proba", is_flag=True, help="Also the probability of each class.")
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=file_to_write(".csv", ".tsv", ".txt"),
-    help="File for the answers.  [default: standard output]",
-)
-@screen_options
+@click.argument("model", type=options.EXISTING)
+@click.argument("data", type=options.DATA)
+@options.reading
+@click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@options.out("File for the predictions.  [default: standard output]", ".csv", ".tsv", ".txt")
+@options.screen
 def command(
-    model: Path,
-    data: Path,
-    table_options: TableOptions,
-    proba: bool,
-    out: Path | None,
-    screen: Screen,
+    model: Path, data: Path, reading: options.Reading, proba: bool, out: Path | None, screen: Screen
 ) -> None:
-    """Say what MODEL sees in each example of DATA: CSV, IDX or npz.
+    """Predict the classes of new examples.
 
-    A model that was trained on a CSV file finds its columns by their names; others are not looked
-    at. With --target (or --labels) it also says how often it is right.
+    DATA is CSV, IDX or npz. A MODEL trained on a CSV file finds its columns by name and ignores
+    the others. With --target (or --labels) the accuracy is printed too.
     """
     trained = load_model(model)
-    table = questions(trained, data, table_options)
-    answers = answers_of(trained, table, with_probabilities=proba)
-    write_answers(screen, answers, out)
-    if answers.right_count is not None:
-        score = f"{answers.right_count:,} of {len(table):,}"
-        screen.note(f"Right: {score}, accuracy {answers.right_count / len(table):.4f}")
+    table = trained.read(data, reading)
+    columns = trained.predict(table, with_probabilities=proba)
+    document: dict[str, Any] = {"predictions": columns}
+    if table.labels is not None and trained.is_classifier:
+        actual = table.labels_among(trained.trained.classes_, model)
+        document["accuracy"] = float((actual == columns["prediction"]).mean())
+    _write(screen, columns, out)
+    if "accuracy" in document:
+        right = round(document["accuracy"] * len(table))
+        screen.note(f"Accuracy {document['accuracy']:.4f}  ({right:,} of {len(table):,})")
     if out is not None:
-        screen.note(f"{out}: {len(table):,} answers")
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """A row for each example: the answer first, then what else was asked for."""
-
-    heads: tuple[str, ...]
-    columns: tuple[NDArray[Any], ...]
-    right_count: int | None  # None where nobody said what is right
-
-
-def questions(model: "Model", path: Path, table_options: TableOptions) -> Table:
-    """Read what a model is asked about: its columns, in its order."""
-    options = options_of(table_options) | {"is_test": True}
-    if kind_of(path) == "csv" and model.names is not None and table_options.has_header is not False:
-        options |= {"keep": model.names}
-    table = read_table(path, **options)
-    if table.column_count != model.column_count:
-        raise ShapeError(
-            f"{table.source} must have {model.column_count} numbers for each example, as "
-            f"{model.path} wants; got {table.column_count}: "
-            "leave other columns out with --drop, or name the labels with --target"
-        )
-    return table
-
-
-def answers_of(model: "Model", table: Table, *, with_probabilities: bool) -> Answers:
-    """Ask a model about all examples."""
-    rows = table.inputs.reshape(len(table), -1)
-    if not model.is_classifier:
-        if with_probabilities or table.target is not None:
-            raise ShapeError(f"{model.path} is a bare {model.kind}: it knows outputs, no classes")
-        outputs = model.trained.predict_outputs(rows)
-        heads = tuple(f"output {number + 1}" for number in range(outputs.shape[1]))
-        return Answers(heads, tuple(outputs.T), None)
-    labels = None
-    if table.labels is not None:
-        labels = labels_among(model.trained.classes_, table, model.path)
-    predicted = model.trained.predict(rows)
-    heads, columns = ("prediction",), (predicted,)
-    if with_probabilities:
-        shares = model.trained.predict_proba(rows)
-        heads += tuple(f"probability of {name}" for name in model.trained.classes_)
-        columns += tuple(shares.T)
-    right = None if labels is None else int((predicted == labels).sum())
-    return Answers(heads, columns, right)
-
-
-def write_answers(screen: Screen, answers: Answers, out: Path | None) -> None:
-    """Write CSV to a file or to standard output, or JSON to standard output."""
-    if out is not None:
-        write_whole(out, _csv(answers, "\t" if out.suffix == ".tsv" else ",").encode())
-    if screen.as_json:
-        content: dict[str, Any] = {
-            head: [_plain(value) for value in column]
-            for head, column in zip(answers.heads, answers.columns, strict=True)
-        }
-        accuracy = {}
-        if answers.right_count is not None:
-            accuracy = {"accuracy": answers.right_count / len(answers.columns[0])}
-        screen.document({"answers": content, **accuracy})
-    elif out is None:
-        click.echo(_csv(answers, ","), nl=False)
-
-
-def _csv(answers: Answers, separator: str) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
-    writer.writerow(answers.heads)
-    columns = [[_cell(value) for value in column.tolist()] for column in answers.columns]
-    writer.writerows(zip(*columns, strict=True))
-    return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    return f"{value:.6f}" if isinstance(value, float) else value
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+        screen.note(f"{out}: {len(table):,} predictions")
+    screen.document(document)
 
 
 @dataclass(frozen=True)
@@ -162,14 +66,14 @@ class Model:
 
     @property
     def kind(self) -> str:
-        """What it is, in a word."""
+        """Network, committee or classifier."""
         if self.is_classifier:
             return "classifier"
         return "committee" if isinstance(self.trained, qn.Committee) else "network"
 
     @property
     def is_classifier(self) -> bool:
-        """Whether it answers with classes; otherwise with output spins."""
+        """Whether it predicts classes; otherwise output spins."""
         return hasattr(self.trained, "committee_")
 
     @property
@@ -180,10 +84,41 @@ class Model:
 
     @property
     def column_count(self) -> int:
-        """Numbers that it wants for each example."""
+        """Numbers in each example."""
         if self.is_classifier:
             return int(self.trained.n_features_in_)
         return self.members[0].topology.input_count
+
+    def read(self, path: Path, reading: options.Reading) -> "Table":
+        """Read examples with the columns of this model, in its order."""
+        from qubonn.datasets.files import kind_of
+
+        changes: dict[str, Any] = {"is_test": True}
+        if kind_of(path) == "csv" and self.names is not None and reading.has_header is not False:
+            changes["keep"] = self.names
+        table = reading.read(path, **changes)
+        if table.column_count != self.column_count:
+            raise ShapeError(
+                f"{table.source} must have {self.column_count} numbers for each example, as "
+                f"{self.path} needs; got {table.column_count}: "
+                "drop other columns with --drop, or name the labels with --target"
+            )
+        return table
+
+    def predict(self, table: "Table", *, with_probabilities: bool) -> dict[str, list[Any]]:
+        """Return columns of predictions: classes and perhaps probabilities, or outputs."""
+        rows = table.inputs.reshape(len(table), -1)
+        if not self.is_classifier:
+            if with_probabilities or table.target is not None:
+                raise ShapeError(f"{self.path} is a bare {self.kind}: it has outputs, no classes")
+            outputs = self.trained.predict_outputs(rows).T
+            return {f"output {n}": output.tolist() for n, output in enumerate(outputs, start=1)}
+        columns = {"prediction": self.trained.predict(rows).tolist()}
+        if with_probabilities:
+            shares = self.trained.predict_proba(rows).T
+            for name, share in zip(self.trained.classes_, shares, strict=True):
+                columns[f"probability of {name}"] = share.tolist()
+        return columns
 
 
 def load_model(path: Path) -> Model:
@@ -192,5 +127,21 @@ def load_model(path: Path) -> Model:
     names = getattr(trained, "feature_names_in_", None)
     if names is None:
         return Model(path, trained, None)
-    del trained.feature_names_in_  # columns are matched by us, before scikit-learn sees them
+    del trained.feature_names_in_  # `Model.read` matches the columns; scikit-learn sees arrays
     return Model(path, trained, tuple(str(name) for name in names))
+
+
+def _write(screen: Screen, columns: dict[str, list[Any]], out: Path | None) -> None:
+    """Write the columns as CSV to a file, or to standard output without --json."""
+    from qubonn.storage import write_whole
+
+    text = io.StringIO()
+    separator = "\t" if out is not None and out.suffix == ".tsv" else ","
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow(columns)
+    for row in zip(*columns.values(), strict=True):
+        writer.writerow([f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row])
+    if out is not None:
+        write_whole(out, text.getvalue().encode())
+    elif not screen.as_json:
+        click.echo(text.getvalue(), nl=False)

@@ -1,27 +1,18 @@
-"""``qubonn qubo``: labelled examples -> the QUBO of a training problem, for an Ising machine."""
+"""``qubonn qubo``: labelled examples -> the QUBO of a training problem, and what its bits mean."""
 
 import shlex
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import qubonn as qn
-from qubonn.cli.options import (
-    DATA,
-    Networks,
-    TableOptions,
-    file_to_write,
-    network_options,
-    reading_options,
-    screen_options,
-    seed_option,
-)
+from qubonn.cli import options
 from qubonn.cli.screen import Screen
-from qubonn.datasets import Table
-from qubonn.estimator.files import save_problem, sidecar_of
-from qubonn.estimator.plan import PosedProblem, pose
+
+if TYPE_CHECKING:
+    from qubonn.estimator.plan import PosedProblem
 
 
 @click.command(
@@ -33,15 +24,12 @@ from qubonn.estimator.plan import PosedProblem, pose
   ... solve iris.qubo anywhere, write a row of 0 and 1 for each sample ...
   qubonn decode iris.qubo samples.csv -o iris.qubonn"""
 )
-@click.argument("data", type=DATA)
-@reading_options
-@network_options(hidden="3", margin=0.0, code="gray_code")
+@click.argument("data", type=options.DATA)
+@options.reading
+@options.gathered("networks", options.Networks, hidden="3", label_code="gray_code")
+@options.per_class
 @click.option(
-    "--alpha",
-    type=click.FloatRange(0),
-    default=1.0,
-    show_default=True,
-    help="Strength of the product penalty H2.",
+    "--alpha", type=click.FloatRange(0), default=1.0, help="Strength of the product penalty H2."
 )
 @click.option(
     "--free-outputs",
@@ -49,113 +37,95 @@ from qubonn.estimator.plan import PosedProblem, pose
     metavar="STRENGTH",
     help="Leave outputs free, with this penalty for each wrong one.  [default: fixed]",
 )
-@seed_option
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+@options.seed
+@options.out(
+    "File for the QUBO: .qubo (qbsolv's text), .npz (numpy) or .bqm (dimod).",
+    *(".qubo", ".npz", ".bqm"),
     required=True,
-    callback=file_to_write(".qubo", ".npz", ".bqm"),
-    help="File for the QUBO: .qubo (qbsolv's text), .npz (numpy) or .bqm (dimod).",
 )
-@screen_options
+@options.screen
 def command(
     data: Path,
-    table_options: TableOptions,
-    networks: Networks,
+    reading: options.Reading,
+    networks: options.Networks,
+    per_class: int | None,
     alpha: float,
     free_outputs: float | None,
     seed: int,
     out: Path,
     screen: Screen,
 ) -> None:
-    """Write the QUBO that trains a network on DATA, and beside it what its bits mean.
+    """Write the QUBO of a training problem, for an Ising machine.
 
-    Its ground states are the networks that get every example right. Solve it with any machine or
-    program, then hand the samples to  qubonn decode.  The second file, OUT.problem.json, is needed
-    for that; keep the two together.
+    The ground states of the QUBO are the networks that classify every example of DATA correctly.
+    Solve it with any machine or program, then pass the samples to  qubonn decode.  The second
+    file, OUT.problem.json, describes the bits; decode needs it, so keep the two together.
     """
-    from qubonn.cli.train import learning_table, some_per_class
+    from qubonn.estimator.files import save_problem, sidecar_of
 
-    table = some_per_class(learning_table(data, table_options, screen), networks.per_class, seed)
-    write_problem(screen, table, networks, (alpha, free_outputs), out)
-
-
-def write_problem(
-    screen: Screen,
-    table: Table,
-    networks: Networks,
-    strengths: tuple[float, float | None],
-    out: Path,
-) -> None:
-    """Write the QUBO and the description; say how large they are."""
-    posed = pose(
+    table = reading.read_labelled(data, screen).some_per_class(per_class, seed)
+    posed = qn.pose(
         table.inputs,
         table.known_labels,
-        hidden=networks.hidden,
-        topology=networks.topology,
-        image_shape=networks.image,
-        binariser=networks.binariser,
-        label_code=networks.code,
-        margin_strength=networks.margin,
-        product_strength=strengths[0],
-        output_strength=strengths[1],
+        **vars(networks),
+        product_strength=alpha,
+        output_strength=free_outputs,
         names=table.names,
         target=table.target,
     )
-    qubo = posed.problem.qubo()
+    qubo, classes = posed.problem.qubo(), posed.encoding.book.classes
     sidecar = Path(sidecar_of(out))
     save_problem(posed, sidecar)
     qubo.save(out)
     screen.facts(
         [
-            ("data", f"{table.source}: {len(table):,} examples, {len(posed.encoding.book.classes)} "
-                     "classes"),
+            ("data", f"{table.source}: {len(table):,} examples, {len(classes)} classes"),
             *problem_facts(posed),
             *qubo_facts(qubo),
             ("QUBO", f"{out}, {out.stat().st_size:,} bytes"),
             ("problem", f"{sidecar}, {sidecar.stat().st_size:,} bytes"),
             ("next", f"qubonn decode {shlex.quote(str(out))} SAMPLES -o model.qubonn"),
         ]
-    )  # fmt: skip
+    )
     screen.document(
         {
             "qubo": str(out),
             "problem": str(sidecar),
             **qubo_document(qubo),
             "examples": len(table),
-            "classes": posed.encoding.book.classes.tolist(),
+            "classes": classes.tolist(),
         }
     )
 
 
-def problem_facts(posed: PosedProblem) -> list[tuple[str, str]]:
-    """Say which network is to be trained, and on what."""
+def problem_facts(posed: "PosedProblem") -> list[tuple[str, str]]:
+    """Return which network a problem trains, on which inputs and outputs."""
     problem, book = posed.problem, posed.encoding.book
-    shape = repr(problem.topology).removeprefix("Topology(").removesuffix(")")
-    strengths = f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"
+    binariser = type(posed.encoding.binariser).__name__
     outputs = "fixed"
     if problem.output_strength is not None:
         outputs = f"free, {problem.output_strength:g} for each wrong one"
     return [
-        ("network", shape),
-        ("inputs", f"{posed.column_count} columns, {problem.topology.input_count} spins "
-                   f"({type(posed.encoding.binariser).__name__})"),
+        ("network", repr(problem.topology).removeprefix("Topology(").removesuffix(")")),
+        (
+            "inputs",
+            f"{posed.column_count} columns, {problem.topology.input_count} spins ({binariser})",
+        ),
         ("outputs", f"{book.spin_count} spins for {len(book.classes)} classes, {outputs}"),
-        ("strengths", strengths),
+        ("strengths", f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"),
         ("constraints", f"{problem.size.constraints:,}"),
-    ]  # fmt: skip
+    ]
 
 
-def qubo_facts(qubo: qn.Qubo) -> list[tuple[str, str]]:
-    """Say how large a QUBO is, what its variables are, and the range of its numbers."""
+def qubo_facts(qubo: "qn.Qubo") -> list[tuple[str, str]]:
+    """Return the size of a QUBO, the kinds of its variables and the range of its values."""
     kinds = Counter(
         label[0] if isinstance(label, tuple) and label and isinstance(label[0], str) else "other"
         for label in qubo.labels
     )
     facts = [("variables", f"{qubo.variable_count:,}")]
     if set(kinds) - {"other"}:
-        facts += [("of these", ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()))]
+        facts += [("by kind", ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()))]
     pairs = qubo.variable_count * (qubo.variable_count - 1) // 2
     density = f" ({qubo.coupling_count / pairs:.1%} of all pairs)" if pairs else ""
     facts += [("couplings", f"{qubo.coupling_count:,}{density}")]
@@ -167,8 +137,8 @@ def qubo_facts(qubo: qn.Qubo) -> list[tuple[str, str]]:
     return [*facts, ("offset", f"{qubo.offset:g}"), ("numbers", exact)]
 
 
-def qubo_document(qubo: qn.Qubo) -> dict[str, Any]:
-    """Say the same for programs."""
+def qubo_document(qubo: "qn.Qubo") -> dict[str, Any]:
+    """Return the size of a QUBO as JSON."""
     return {
         "variables": qubo.variable_count,
         "couplings": qubo.coupling_count,

@@ -1,40 +1,54 @@
-"""What a command says: rich on a terminal, plain lines in a pipe, one JSON object for programs.
+"""What a command prints: rich on a terminal, plain lines in a pipe, or one JSON object.
 
-Results go to standard output, everything else to standard error.
+Results go to standard output, everything else to standard error. Text from files is printed with
+its control characters escaped, so that it cannot steer the terminal.
 """
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import click
 
+OK = 0  # exit codes; 1 is Python's own, for a bug
+WRONG = 2  # usage, or a file that cannot be read or written; nothing was changed
+NOT_REACHED = 3  # the result is written, but it is below what was required
+INTERRUPTED = 130  # Ctrl-C; the best result so far is written if there is one
+TERMINATED = 143  # SIGTERM; handled like Ctrl-C
+
 Cell = str | int | float
 
 
+@dataclass(kw_only=True)
 class Screen:
     """Where a command writes. With `as_json` only `document` writes to standard output."""
 
-    def __init__(self, *, as_json: bool = False) -> None:
-        self.as_json = as_json
+    as_json: bool = False
+    verbose: int = 0
+
+    def __post_init__(self) -> None:
+        if self.verbose:
+            _log_to_stderr(logging.DEBUG if self.verbose > 1 else logging.INFO)
 
     @cached_property
     def is_terminal(self) -> bool:
-        """Whether somebody looks at the output."""
+        """Whether standard output is a terminal, or colours are forced."""
         return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
 
     @cached_property
     def has_blocks(self) -> bool:
-        """Whether pictures can be made of block characters."""
+        """Whether block characters can be shown."""
         return self.is_terminal and "utf" in (sys.stdout.encoding or "").lower()
 
     @property
     def is_watched(self) -> bool:
-        """Whether somebody looks at progress."""
+        """Whether progress is shown: standard error is a terminal."""
         return sys.stderr.isatty()
 
     def heading(self, text: str) -> None:
@@ -47,7 +61,7 @@ class Screen:
             click.echo(f"== {printable(text)}")
 
     def say(self, text: str) -> None:
-        """Write one or more lines as they are."""
+        """Write one or more lines."""
         if not self.as_json:
             click.echo(printable_lines(text))
 
@@ -62,34 +76,36 @@ class Screen:
             return
         width = max(len(name) for name, _ in shown)
         for name, value in shown:
-            if self.is_terminal:
-                name = click.style(f"{name:<{width}}", fg="cyan")
-                click.echo(f"{name}  {value}")
-            else:
-                click.echo(f"{name:<{width}}  {value}")
+            padded = f"{name:<{width}}"
+            click.echo(f"{click.style(padded, fg='cyan') if self.is_terminal else padded}  {value}")
 
-    def table(self, heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    def table(self, heads: Sequence[str], rows: Iterable[Sequence[Cell]], title: str = "") -> None:
         """Write a table; the first column is text, the others are aligned to the right."""
         if self.as_json:
             return
-        cells = [[printable(str(cell)) for cell in row] for row in rows]
-        named = [printable(head) for head in heads]
-        if self.is_terminal:
-            self._rich_table(named, cells)
-            return
-        widths = [max(len(row[n]) for row in (named, *cells)) for n in range(len(named))]
-        for row in (named, *cells):
-            first = row[0].ljust(widths[0])
-            rest = [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-            click.echo("  ".join([first, *rest]).rstrip())
+        from rich import box
+        from rich.table import Table
+
+        table = Table(
+            title=_escape(title) or None,
+            title_justify="left",
+            box=box.SIMPLE_HEAD if self.is_terminal else None,
+            header_style="bold cyan",
+            pad_edge=False,
+        )
+        for number, head in enumerate(heads):
+            table.add_column(_escape(head), justify="right" if number else "left", no_wrap=True)
+        for row in rows:
+            table.add_row(*(_escape(str(cell)) for cell in row))
+        self._console.print(table)
 
     def document(self, content: dict[str, Any]) -> None:
-        """Write the result for programs, if they asked for it."""
+        """Write the result as JSON, if --json is given."""
         if self.as_json:
             click.echo(json.dumps(content, indent=2, allow_nan=False))
 
     def working(self, text: str) -> AbstractContextManager[Any]:
-        """Show that something is going on, where somebody looks."""
+        """Show that work is under way, on a terminal."""
         if not self.is_watched:
             return nullcontext()
         from rich.console import Console
@@ -100,25 +116,8 @@ class Screen:
     def _console(self) -> Any:
         from rich.console import Console
 
-        return Console(highlight=False, soft_wrap=True)
-
-    def _rich_table(self, heads: list[str], rows: list[list[str]]) -> None:
-        from rich import box
-        from rich.table import Table
-
-        table = Table(box=box.SIMPLE_HEAD, header_style="bold cyan", pad_edge=False)
-        for number, head in enumerate(heads):
-            table.add_column(_escape(head), justify="right" if number else "left", no_wrap=True)
-        for row in rows:
-            table.add_row(*(_escape(cell) for cell in row))
-        self._console.print(table)
-
-
-def _escape(text: str) -> str:
-    """Return text that rich does not read as its markup."""
-    from rich.markup import escape
-
-    return escape(printable(text))
+        width = None if self.is_terminal else 100_000  # a table in a pipe is never cut
+        return Console(highlight=False, soft_wrap=True, width=width)
 
 
 def printable(text: str) -> str:
@@ -129,20 +128,27 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else _escaped(letter) for letter in text)
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
+    )
 
 
 def printable_lines(text: str) -> str:
-    """Return text with its line ends, everything else as `printable` has it."""
+    """Return text with its line ends, everything else as in `printable`."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
+def _escape(text: str) -> str:
+    """Return text that rich does not read as its markup."""
+    from rich.markup import escape
+
+    return escape(printable(text))
 
 
-OK = 0
-WRONG = 2  # usage, or a file that cannot be read or written; nothing was changed
-NOT_REACHED = 3  # the result is written, but it is worse than was asked for
-INTERRUPTED = 130  # Ctrl-C; the best so far is written if there was any
-TERMINATED = 143  # SIGTERM; treated like Ctrl-C
+def _log_to_stderr(level: int) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    logger = logging.getLogger("qubonn")
+    logger.setLevel(level)
+    logger.handlers = [handler]  # only one, also where several commands run in one process

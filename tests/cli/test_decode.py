@@ -56,14 +56,6 @@ FOREIGN = textwrap.dedent(
 )
 
 
-@pytest.fixture
-def gates(tmp_path: Path) -> Path:
-    """Which way a gate opens: AND of two columns."""
-    path = tmp_path / "gates.csv"
-    path.write_text("a,b,gate\n0,0,shut\n0,1,shut\n1,0,shut\n1,1,open\n")
-    return path
-
-
 @pytest.mark.parametrize(
     ("problem", "samples"), [("gates.qubo", "samples.csv"), ("gates.bqm", "samples.json")]
 )
@@ -79,27 +71,13 @@ def test_samples_of_a_program_that_reads_only_the_file_become_a_model(
     assert said["training_accuracy"] == 1
     assert said["feasible_after_repair"] >= said["feasible_as_sampled"]
     result = call("predict", "gates.qubonn", gates, "-t", "gate")
-    assert "Right: 4 of 4" in result.stderr
-
-
-@pytest.mark.parametrize("suffix", [".npz", ".qubo"])
-def test_every_format_holds_the_same_qubo(gates: Path, call: Call, suffix: str) -> None:
-    call("qubo", gates, "-t", "gate", "--hidden", "2", "--margin", 0.125, "-o", f"p{suffix}")
-    posed = PosedProblem.load(f"p{suffix}.problem.json")
-    assert qn.Qubo.load(f"p{suffix}") == posed.problem.qubo()
-    assert posed.problem.margin_strength == 0.125
-    assert (posed.names, posed.target) == (("a", "b"), "gate")
+    assert "(4 of 4)" in result.stderr
 
 
 def decoded(call_json: CallJson, gates: Path, states: np.ndarray[Any, Any], **options: Any) -> Any:
     call_json("qubo", gates, "-t", "gate", "--hidden", "2", "-o", "p.npz")
     np.savez("s.npz", bits=states)
     return call_json("decode", "p.npz", "s.npz", **options)
-
-
-def test_the_command_that_comes_next_can_be_pasted(gates: Path, call: Call) -> None:
-    said = call("qubo", gates, "-t", "gate", "--hidden", 0, "-o", "my gates.qubo").stdout
-    assert "qubonn decode 'my gates.qubo' SAMPLES" in said
 
 
 def test_a_committee_of_feasible_networks_is_kept(gates: Path, call_json: CallJson) -> None:
@@ -157,20 +135,3 @@ def test_the_description_alone_is_enough_to_decode(gates: Path, call_json: CallJ
     Path("p.qubo").unlink()
     Path("s.json").write_text(json.dumps([[0] * count]))
     assert call_json("decode", "p.qubo.problem.json", "s.json")["samples"] == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["-o", "p.txt"], "must end in .qubo or .npz or .bqm"),
-        ([], "Missing option '-o'"),
-        (["-o", "p.qubo", "--alpha", "-1"], "-1"),
-        (["-o", "p.qubo", "--topology", "conv(9x9)", "--image", "1x2"], "9x9"),
-    ],
-)
-def test_wrong_usage_of_qubo_ends_with_2(
-    gates: Path, call: Call, arguments: list[str], words: str
-) -> None:
-    result = call("qubo", gates, "-t", "gate", *arguments, code=2)
-    assert words in result.stderr
-    assert sorted(path.name for path in gates.parent.iterdir()) == ["gates.csv"]

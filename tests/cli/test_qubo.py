@@ -1,0 +1,41 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+import qubonn as qn
+from qubonn.estimator import PosedProblem
+
+Call = Callable[..., Result]
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".qubo"])
+def test_every_format_holds_the_same_qubo(gates: Path, call: Call, suffix: str) -> None:
+    call("qubo", gates, "-t", "gate", "--hidden", "2", "--margin", 0.125, "-o", f"p{suffix}")
+    posed = PosedProblem.load(f"p{suffix}.problem.json")
+    assert qn.Qubo.load(f"p{suffix}") == posed.problem.qubo()
+    assert posed.problem.margin_strength == 0.125
+    assert (posed.names, posed.target) == (("a", "b"), "gate")
+
+
+def test_the_command_that_comes_next_can_be_pasted(gates: Path, call: Call) -> None:
+    said = call("qubo", gates, "-t", "gate", "--hidden", 0, "-o", "my gates.qubo").stdout
+    assert "qubonn decode 'my gates.qubo' SAMPLES" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["-o", "p.txt"], "must end in .qubo or .npz or .bqm"),
+        ([], "Missing option '-o'"),
+        (["-o", "p.qubo", "--alpha", "-1"], "-1"),
+        (["-o", "p.qubo", "--topology", "conv(9x9)", "--image", "1x2"], "9x9"),
+    ],
+)
+def test_wrong_usage_of_qubo_ends_with_2(
+    gates: Path, call: Call, arguments: list[str], words: str
+) -> None:
+    result = call("qubo", gates, "-t", "gate", *arguments, code=2)
+    assert words in result.stderr
+    assert sorted(path.name for path in gates.parent.iterdir()) == ["gates.csv"]
