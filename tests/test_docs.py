@@ -1,6 +1,7 @@
 """Pages point to files that exist, and show source as it is."""
 
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -26,6 +27,25 @@ def test_quoted_source_is_as_it_stands_in_the_file() -> None:
     assert len(quotes) >= 4
     for path, source in quotes:
         assert source in (ROOT / path).read_text("utf-8"), path
+
+
+@pytest.mark.parametrize("page", ["architecture.md", "paper.md"])
+def test_every_source_file_that_a_page_names_exists(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    named = re.findall(r"`(\w+(?:/\w+)*(?:\.py|/))`", text)
+    folders = (ROOT / "src" / "qubonn", ROOT)
+    missing = {name for name in named if not any((f / name).exists() for f in folders)}
+    assert named
+    assert not missing
+
+
+def test_the_drawing_of_the_layers_is_what_import_linter_checks() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    drawing = (ROOT / "docs" / "architecture.md").read_text("utf-8").split("```")[1]
+    rows = [re.split(r"  +", row.strip())[0] for row in drawing.strip().splitlines()]
+    assert rows == layers
 
 
 def test_every_page_is_in_the_site() -> None:
