@@ -18,7 +18,7 @@ def test_real_inputs_are_binarised_and_zero_becomes_minus_one() -> None:
     assert network.input_spins([[True, False, True, True]]).tolist() == [[1, -1, 1, 1]]
 
 
-def test_accuracy_asks_that_all_outputs_of_an_example_are_right() -> None:
+def test_accuracy_counts_examples_with_all_outputs_right() -> None:
     network = qn.BinaryNetwork(qn.Topology.dense(1, 2), [1, -1], [-1, -1])
     inputs = [[1], [1], [-1], [-1]]
     assert network.predict_outputs(inputs).tolist() == [[-1, -1], [-1, -1], [-1, -1], [-1, -1]]

@@ -127,7 +127,7 @@ def test_given_all_activations_every_sum_is_known_with_cycles_or_without(
     assert pre_activations_of(plan, topology, states).tolist() == expected
 
 
-def test_a_clamped_node_keeps_its_spin_and_the_others_hear_it() -> None:
+def test_a_clamped_node_keeps_its_spin_and_others_use_it() -> None:
     topology = qn.Topology.dense(1, 1, 1)
     network = qn.BinaryNetwork(topology, [1, 1], [1, 1])
     plan = plan_levels(topology, network.weight_spins, network.bias_spins, [1])

@@ -38,7 +38,7 @@ def test_the_exact_number_is_that_of_enumeration(
 
 
 @pytest.mark.parametrize("vote", ["signs", "largest"])
-def test_a_committee_is_certified_as_it_votes(vote: Any) -> None:
+def test_the_robustness_of_a_committee_is_that_of_its_vote(vote: Any) -> None:
     topology = qn.Topology.dense(7, 4, 3)
     committee = qn.Committee([qn.BinaryNetwork.random(topology, seed=s) for s in range(4)], vote)
     inputs = np.random.default_rng(0).choice([-1, 1], (20, 7))
@@ -98,7 +98,7 @@ def test_the_earliest_of_equal_outputs_is_the_largest() -> None:
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_a_network_that_never_changes_its_mind_says_so(reading: Reading) -> None:
+def test_a_network_of_one_class_has_no_witness(reading: Reading) -> None:
     topology = qn.Topology.from_arcs([(0, 2), (0, 2)], inputs=2, outputs=1)
     network = qn.BinaryNetwork(topology, [1, -1], [1])  # parallel arcs that cancel out
     found = network.robustness([[1, 1], [-1, 1]], reading=reading)
@@ -143,8 +143,8 @@ def test_ctrl_c_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ortools")
     network, inputs = hard_network()
     cheap = network.robustness(inputs, exact=False)
-    asked = np.flatnonzero(~cheap.is_exact)
-    assert len(asked) >= 3
+    open_rows = np.flatnonzero(~cheap.is_exact)
+    assert len(open_rows) >= 3
     count = 0
 
     def improve(self: FlipModel, row: Any, known: Known, **options: Any) -> Proved:
@@ -154,7 +154,7 @@ def test_ctrl_c_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(FlipModel, "improve", improve)
     found = network.robustness(inputs)
-    assert np.flatnonzero(found.is_exact & ~cheap.is_exact).tolist() == asked[:2].tolist()
+    assert np.flatnonzero(found.is_exact & ~cheap.is_exact).tolist() == open_rows[:2].tolist()
     assert np.array_equal(found.flips, cheap.flips)
     assert found.notice.startswith("interrupted")
 
@@ -177,7 +177,7 @@ def test_without_ortools_there_are_bounds_and_a_notice(
     assert (settled.flips.tolist(), settled.notice, caplog.text) == ([2], "", "")
 
 
-def test_the_same_seed_gives_the_same_certificate() -> None:
+def test_the_same_seed_gives_the_same_result() -> None:
     network = qn.BinaryNetwork.random(qn.Topology.dense(15, 9, 9, 2), seed=0)
     inputs = np.random.default_rng(0).choice([-1, 1], (10, 15))
     found, again = network.robustness(inputs, seed=4), network.robustness(inputs, seed=4)
@@ -185,7 +185,7 @@ def test_the_same_seed_gives_the_same_certificate() -> None:
     assert np.array_equal(found.flips, again.flips)
 
 
-def test_a_certificate_is_read_only_and_says_what_it_found() -> None:
+def test_the_result_is_read_only_and_shows_its_numbers() -> None:
     network = qn.BinaryNetwork(qn.Topology.dense(5, 1), [1] * 5, [1])
     inputs = [[1.0, 1, 1, 1, 1], [1.0, 1, 1, -1, -1], [1.0, 1, 1, 1, 0.5]]
     found = network.robustness(inputs)
@@ -197,14 +197,14 @@ def test_a_certificate_is_read_only_and_says_what_it_found() -> None:
         found.flips[0] = 0
 
 
-def test_bounds_that_differ_are_both_told() -> None:
+def test_bounds_that_differ_are_both_shown() -> None:
     network, inputs = hard_network()
     found = network.robustness(inputs, exact=False)
     means = f"mean between {found.bound.mean():.2f} and {found.flips.mean():.2f}; "
     assert means in repr(found)
 
 
-def test_what_cannot_be_certified_is_refused() -> None:
+def test_wrong_input_is_refused() -> None:
     cyclic = qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1)
     with pytest.raises(
         TopologyError, match="robustness needs a network without cycles; arc 2 -> 1"

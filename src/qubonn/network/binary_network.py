@@ -23,7 +23,7 @@ from qubonn.checks import (
 from qubonn.encoding import Reading
 from qubonn.errors import TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network.files import network_arrays, parameters_of, reading
+from qubonn.network.files import network_arrays, parameters_of
 from qubonn.network.forward import (
     ForwardPass,
     LevelPlan,
@@ -35,7 +35,7 @@ from qubonn.network.forward import (
 from qubonn.network.robustness import Effort, Robustness, robustness_of
 from qubonn.network.settling import Settled, settle
 from qubonn.network.summary import Summary, score, summarise
-from qubonn.storage import read_arrays, write_arrays
+from qubonn.storage import write_arrays
 from qubonn.topology import Topology
 
 
@@ -72,8 +72,6 @@ class BinaryNetwork:
         weight_count = _require_topology(topology).weight_count
         spins = 2 * generator.integers(2, size=weight_count + topology.neuron_count) - 1
         return cls(topology, spins[:weight_count], spins[weight_count:])
-
-    # ---- what it computes ----
 
     def forward(self, inputs: ArrayLike) -> ForwardPass:
         """Run every example through the network; inputs are real and binarised by the sign rule.
@@ -181,8 +179,6 @@ class BinaryNetwork:
             )
         )
 
-    # ---- files and how Python sees it ----
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write topology and parameters to a small file; read it back with ``qubonn.load``."""
         write_arrays(path, network_arrays(self))
@@ -209,13 +205,6 @@ class BinaryNetwork:
 
     def __repr__(self) -> str:
         return f"BinaryNetwork({self.topology!r})"
-
-
-def load_network(path: str | os.PathLike[str]) -> BinaryNetwork:
-    """Read a network written by ``network.save``; anything else gives one clear error."""
-    arrays = read_arrays(path)
-    with reading(path, "network"):
-        return network_of(arrays)
 
 
 def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:
