@@ -96,6 +96,7 @@ def letters_row(
 
 # ---- mini-batches ----
 
+ROUNDS = qn.Dropout(violation_decay=1, final="batch")  # no node dropped
 ENGINE = qn.ForwardAnnealing(reading="largest", replica_count=8, sweep_count=60, margin_cap=12)
 
 
@@ -145,14 +146,8 @@ def digits(runs: int) -> None:
         data.row(runs, partial(one_batch, size), size, 1, "")
     for size, count in ((50, 28), (50, 112), (200, 7), (200, 28)):
         for share in (0.0025, 0.01, 0.04):  # of the examples of a batch; 0.01 is the default
-            train = partial(
-                qn.train_in_batches,
-                problem,
-                size,
-                ENGINE,
-                iteration_count=count,
-                learning_rate=share * size,
-            )
+            rounds = replace(ROUNDS, iteration_count=count, learning_rate=share * size)
+            train = partial(qn.train_with_dropout, problem, rounds, ENGINE, batches=size)
             data.row(runs, train, size, count, f"{share * size:g}")
 
 
@@ -163,15 +158,8 @@ def warm(runs: int) -> None:
     for sweeps in (5, 15):
         for hottest, is_warm in ((1.0, False), (1.0, True), (0.1, False), (0.1, True)):
             engine = replace(ENGINE, sweep_count=sweeps, hottest=hottest)
-            train = partial(
-                qn.train_in_batches,
-                data.problem,
-                200,
-                engine,
-                iteration_count=28,
-                learning_rate=0.5,
-                warm_start=is_warm,
-            )
+            rounds = replace(ROUNDS, iteration_count=28, learning_rate=0.5, warm_start=is_warm)
+            train = partial(qn.train_with_dropout, data.problem, rounds, engine, batches=200)
             data.row(runs, train, sweeps, hottest, "warm" if is_warm else "cold")
 
 

@@ -52,7 +52,7 @@ def test_importing_the_package_alone_does_not_even_import_numpy() -> None:
 
 
 def test_there_are_at_most_48_public_names() -> None:
-    assert len(qn.__all__) <= 49  # 48 once train_in_batches is gone
+    assert len(qn.__all__) <= 48
 
 
 def test_every_public_name_resolves() -> None:

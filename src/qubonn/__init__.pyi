@@ -50,5 +50,4 @@ from .training import Dropout as Dropout
 from .training import TrainingResult as TrainingResult
 from .training import decode_samples as decode_samples
 from .training import train as train
-from .training import train_in_batches as train_in_batches
 from .training import train_with_dropout as train_with_dropout

@@ -568,10 +568,10 @@ def test_progress_of_an_unknown_number_of_batches_follows_the_clock_or_stays_at_
     pair = (problem.inputs, problem.outputs)
     for limit, most in ((None, 0.0), (1000.0, 0.1)):
         seen: list[float] = []
-        qn.train_in_batches(
+        qn.train_with_dropout(
             problem,
-            iter([pair, pair]),
-            Guessing(),
+            solver=Guessing(),
+            batches=iter([pair, pair]),
             time_limit=limit,
             progress=lambda step, seen=seen: seen.append(step.part),  # type: ignore[misc]
         )
@@ -629,5 +629,8 @@ def test_batches_together_teach_what_one_batch_does_not() -> None:
         accuracy(qn.train(replace(problem, inputs=b.inputs, outputs=b.outputs), engine, seed=n))
         for n, b in enumerate(islice(qn.Batches(inputs[train], outputs[train], size=25), 8))
     ]
-    together = [accuracy(qn.train_in_batches(problem, 25, engine, seed=seed)) for seed in range(2)]
+    together = [
+        accuracy(qn.train_with_dropout(problem, None, engine, batches=25, seed=seed))
+        for seed in range(2)
+    ]
     assert min(together) > np.mean(alone) + 0.05

@@ -1,6 +1,7 @@
 """Batches: every example once an epoch, in an order that the seed decides."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,22 @@ from hypothesis import strategies as st
 
 import qubonn as qn
 from qubonn.errors import AlphabetError, RangeError, ShapeError
+from qubonn.training.dropout import NO_DROPOUT
 from training.guessing import Guessing
 
 INPUTS = np.arange(22).reshape(11, 2) - 8
 OUTPUTS = np.where(np.arange(11) % 3, 1, -1)[:, None]
 PROBLEM = qn.TrainingProblem(qn.Topology.dense(2, 2, 1), INPUTS, OUTPUTS)
+
+
+def in_batches(batches: Any, solver: Any, **options: Any) -> qn.TrainingResult:
+    """Train without dropout."""
+    return qn.train_with_dropout(PROBLEM, None, solver, batches=batches, **options)
+
+
+def rounds(**settings: Any) -> qn.Dropout:
+    """Return no dropout, but other settings."""
+    return replace(NO_DROPOUT, **settings)
 
 
 @given(st.integers(1, 12), st.integers(1, 3), st.integers(0, 99))
@@ -61,14 +73,14 @@ def test_arrays_on_disk_are_read_row_by_row(tmp_path: Path) -> None:
     batches = qn.Batches(inputs, outputs, size=4, epoch_count=1)
     assert isinstance(batches.inputs, np.memmap)
     engine = Guessing()
-    result = qn.train_in_batches(PROBLEM, batches, engine)
+    result = in_batches(batches, engine)
     assert [problem.example_count for problem in engine.problems] == [4, 4, 3, 3]
     assert len(result.history) == 3
 
 
 def test_a_batch_size_cuts_the_examples_of_the_problem_for_one_epoch() -> None:
     engine = Guessing()
-    result = qn.train_in_batches(PROBLEM, 4, engine, seed=3)
+    result = in_batches(4, engine, seed=3)
     assert len(result.history) == 3
     rows = [row for one in result.history if one.rows is not None for row in one.rows.tolist()]
     assert sorted(rows) == list(range(11))
@@ -78,7 +90,7 @@ def test_a_batch_size_cuts_the_examples_of_the_problem_for_one_epoch() -> None:
 
 
 def test_with_an_iteration_count_epochs_follow_each_other() -> None:
-    result = qn.train_in_batches(PROBLEM, 4, Guessing(), iteration_count=7)
+    result = qn.train_with_dropout(PROBLEM, rounds(iteration_count=7), Guessing(), batches=4)
     assert [one.example_count for one in result.history] == [4, 4, 3, 4, 4, 3, 4]
 
 
@@ -91,11 +103,12 @@ def test_a_generator_is_asked_only_for_what_is_trained() -> None:
             yield INPUTS[number % 5 :], OUTPUTS[number % 5 :]
 
     engine = Guessing()
-    qn.train_in_batches(PROBLEM, stream(), engine, iteration_count=3)
+    qn.train_with_dropout(PROBLEM, rounds(iteration_count=3), engine, batches=stream())
     assert made == [0, 1, 2, 3]  # the last for the final training
     assert [problem.example_count for problem in engine.problems] == [11, 10, 9, 8]
     made.clear()
-    qn.train_in_batches(PROBLEM, stream(), Guessing(), iteration_count=3, final="whole")
+    whole = rounds(iteration_count=3, final="whole")
+    qn.train_with_dropout(PROBLEM, whole, Guessing(), batches=stream())
     assert made == [0, 1, 2]
 
 
@@ -111,7 +124,7 @@ def test_iterations_end_with_the_batches() -> None:
 def test_the_last_batch_is_trained_again_where_there_is_no_next_one() -> None:
     pairs = [(INPUTS[:4], OUTPUTS[:4]), (INPUTS[4:], OUTPUTS[4:])]
     engine = Guessing()
-    result = qn.train_in_batches(PROBLEM, iter(pairs), engine)
+    result = in_batches(iter(pairs), engine)
     assert [problem.example_count for problem in engine.problems] == [4, 7, 7]
     assert np.array_equal(result.problem.inputs, engine.problems[1].inputs)
 
@@ -125,28 +138,28 @@ def test_a_bad_batch_is_named() -> None:
         (INPUTS, ShapeError, r"batch 1: a batch must be a pair \(inputs, outputs\); got ndarray"),
     ):
         with pytest.raises(error, match=words):
-            qn.train_in_batches(PROBLEM, [good, bad], Guessing())
+            in_batches([good, bad], Guessing())
 
 
 @pytest.mark.parametrize("batches", ["abc", 2.5, INPUTS, object()])
 def test_what_holds_no_batches_is_refused(batches: Any) -> None:
     with pytest.raises(ShapeError, match="batches must be a batch size"):
-        qn.train_in_batches(PROBLEM, batches, Guessing())
+        in_batches(batches, Guessing())
 
 
 @pytest.mark.parametrize("final", ["batch", "none"])
 def test_no_batch_at_all_is_refused(final: Any) -> None:
     with pytest.raises(RangeError, match="batches must hold at least one batch; got none"):
-        qn.train_in_batches(PROBLEM, [], Guessing(), final=final)
+        qn.train_with_dropout(PROBLEM, rounds(final=final), Guessing(), batches=[])
 
 
 def test_a_run_that_nothing_would_end_is_refused() -> None:
     endless = qn.Batches(INPUTS, OUTPUTS, size=2)
     with pytest.raises(RangeError, match="nothing would end the iterations"):
-        qn.train_in_batches(PROBLEM, endless, Guessing())
+        in_batches(endless, Guessing())
     with pytest.raises(RangeError, match="nothing would end the iterations"):
         qn.train_with_dropout(PROBLEM, qn.Dropout(iteration_count=None), Guessing())
-    result = qn.train_in_batches(PROBLEM, endless, Guessing(), time_limit=0.2)
+    result = in_batches(endless, Guessing(), time_limit=0.2)
     assert result.stop is qn.Stop.TIME_LIMIT
     assert len(result.history) > 1
 

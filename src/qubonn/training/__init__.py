@@ -1,6 +1,6 @@
 """From a problem to networks people use: one-shot and iterated training, results, committees."""
 
-from qubonn.training.algorithm1 import train_in_batches, train_with_dropout
+from qubonn.training.algorithm1 import train_with_dropout
 from qubonn.training.batches import Batches
 from qubonn.training.committee import Committee, load
 from qubonn.training.decode import Decoding, decode_samples
@@ -18,6 +18,5 @@ __all__ = [
     "decode_samples",
     "load",
     "train",
-    "train_in_batches",
     "train_with_dropout",
 ]

@@ -1,4 +1,4 @@
-"""train_with_dropout, train_in_batches: many small trainings vote on the parameters of the last.
+"""train_with_dropout: many small trainings vote on the parameters of the last one.
 
 TrainingProblem, Dropout, solver -> TrainingResult with a history.  Paper, section "A dropout
 algorithm", Algorithm 1; with batches and no dropped nodes it is mini-batch training.
@@ -16,14 +16,14 @@ import numpy as np
 from qubonn.checks import IntVector
 from qubonn.engines import CpSat
 from qubonn.errors import RangeError
-from qubonn.formulation import Field, TrainingProblem
+from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
 from qubonn.topology import Thinning
 from qubonn.training.batches import Batch, as_batch, batches_for, checked, expected_count
 from qubonn.training.dropout import (
+    NO_DROPOUT,
     Dropout,
-    Final,
     filled,
     moved_field,
     thinned,
@@ -34,10 +34,13 @@ from qubonn.training.dropout import (
 from qubonn.training.one_shot import reporting, require_warm_starts, train
 from qubonn.training.result import Iteration, TrainingResult
 
+FINAL_SHARE = 0.25  # of the time limit, kept for the final training
+KEPT_ITERATIONS = 16  # whose networks are the result if there is no final training
+
 
 def train_with_dropout(
     problem: TrainingProblem,
-    dropout: Dropout,
+    dropout: Dropout | None = None,
     solver: Any = "auto",
     *,
     final_solver: Any = None,
@@ -60,12 +63,25 @@ def train_with_dropout(
     >>> result = train_with_dropout(problem, Dropout(dropped_hidden=1, iteration_count=3))
     >>> result.is_feasible, len(result.history)
     (True, 3)
+
+    Without a `dropout` this is mini-batch training, for data that do not fit one problem: no node
+    is dropped, all batches are used (of a batch size: one epoch), violations do not weaken votes,
+    and the final training is on a batch too. That is
+    ``Dropout(iteration_count=None, violation_decay=1, final="batch")``. The problem gives topology
+    and strengths; its own examples are trained on if `batches` is a batch size.
+
+    >>> from qubonn.datasets import letters
+    >>> inputs, outputs = letters(seed=0).test_inputs, letters(seed=0).test_outputs
+    >>> problem = TrainingProblem(Topology.dense(25, 5, 2), inputs, outputs)
+    >>> result = train_with_dropout(problem, batches=10)
+    >>> len(result.history), problem.example_count, result.problem.example_count
+    (4, 40, 10)
     """
-    last_solver = solver if final_solver is None else final_solver
-    plan = Plan(problem, dropout, solver, last_solver, require_seed(seed))
+    rounds = NO_DROPOUT if dropout is None else dropout
+    _require_fit(problem, rounds, solver, final_solver)
     watch = Watch(time_limit=time_limit)
-    asked = dropout.iteration_count
-    source = batches_for(problem, batches, seed=seed, is_one_epoch=asked is None)
+    asked = rounds.iteration_count
+    source = batches_for(problem, batches, seed=require_seed(seed), is_one_epoch=asked is None)
     count = expected_count(source, asked)
     if count == inf and time_limit is None:
         raise RangeError(
@@ -73,95 +89,28 @@ def train_with_dropout(
             "nothing would end the iterations"
         )
     with reporting(progress, "dropout" if batches is None else "batches") as report:
-        stages = Stages(report, watch, count, has_final=dropout.final != "none")
-        return Rounds(plan, watch, stages).train(iter(source))
+        stages = _Stages(report, watch, count, has_final=rounds.final != "none")
+        run = _Run(problem, rounds, solver, seed, watch, stages)
+        return run.train(iter(source), solver if final_solver is None else final_solver)
 
 
-def train_in_batches(
-    problem: TrainingProblem,
-    batches: Iterable[Any] | int,
-    solver: Any = "auto",
-    *,
-    iteration_count: int | None = None,
-    learning_rate: float | None = None,
-    violation_decay: float = 1,
-    warm_start: bool = False,
-    final: Final = "batch",
-    final_solver: Any = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    progress: bool | Report = False,
-) -> TrainingResult:
-    """Train on one batch after the other, for data that do not fit one problem.
-
-    This is `train_with_dropout` with no node dropped and other defaults: all batches (of a batch
-    size: one epoch), votes that violations do not weaken, and a final training on a batch too. The
-    problem gives topology and strengths; its own examples are trained on if `batches` is a batch
-    size or `final` is "whole".
-
-    >>> from qubonn.datasets import letters
-    >>> from qubonn.topology import Topology
-    >>> inputs, outputs = letters(seed=0).test_inputs, letters(seed=0).test_outputs
-    >>> problem = TrainingProblem(Topology.dense(25, 5, 2), inputs, outputs)
-    >>> result = train_in_batches(problem, 10, iteration_count=12)
-    >>> len(problem.inputs), len(result.problem.inputs), result.network.accuracy(inputs, outputs)
-    (40, 10, 0.875)
-    """
-    rounds = Dropout(
-        iteration_count=iteration_count,
-        learning_rate=learning_rate,
-        violation_decay=violation_decay,
-        warm_start=warm_start,
-        final=final,
-    )
-    return train_with_dropout(
-        problem,
-        rounds,
-        solver,
-        final_solver=final_solver,
-        batches=batches,
-        seed=seed,
-        time_limit=time_limit,
-        progress=progress,
-    )
-
-
-FINAL_SHARE = 0.25  # of the time limit, kept for the final training
-JUDGED = 16  # iterations whose networks are judged where there is no final training
+def _require_fit(problem: TrainingProblem, dropout: Dropout, *solvers: Any) -> None:
+    if not isinstance(dropout, Dropout):
+        raise RangeError(
+            "dropout must be a Dropout, for example Dropout(dropped_inputs=5, "
+            f"dropped_hidden=1); got {type(dropout).__name__}"
+        )
+    dropout.require_fit(problem.topology)
+    for solver in solvers:
+        if isinstance(solver, CpSat):
+            raise RangeError("solver must weigh the field; CpSat does not: use an annealer")
+        if dropout.warm_start and solver not in (None, "auto"):
+            require_warm_starts(solver)
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """What a run was asked for, checked."""
-
-    problem: TrainingProblem
-    dropout: Dropout
-    solver: Any
-    final_solver: Any
-    seed: int
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.dropout, Dropout):
-            raise RangeError(
-                "dropout must be a Dropout, for example Dropout(dropped_inputs=5, "
-                f"dropped_hidden=1); got {type(self.dropout).__name__}"
-            )
-        self.dropout.require_fit(self.problem.topology)
-        for solver in (self.solver, self.final_solver):
-            if isinstance(solver, CpSat):
-                raise RangeError("solver must weigh the field; CpSat does not: take an annealer")
-            if self.dropout.warm_start and solver != "auto":
-                require_warm_starts(solver)
-
-    def streams(self, number: int) -> tuple[np.random.Generator, int]:
-        """Return what draws the dropped nodes of an iteration, and its solver's seed."""
-        drawing, solving = np.random.SeedSequence(self.seed, spawn_key=(number,)).spawn(2)
-        return np.random.default_rng(drawing), int(solving.generate_state(1)[0])
-
-
-@dataclass(frozen=True, eq=False)
-class Round:
-    """What one iteration works on."""
+class _Round:
+    """What one iteration trains."""
 
     number: int
     batch: Batch
@@ -170,28 +119,37 @@ class Round:
     start: float  # seconds since the run began
 
 
-class Rounds:
+class _Run:
     """The state of one run: field, history, networks to start from, why it stops."""
 
-    def __init__(self, plan: Plan, watch: Watch, stages: "Stages") -> None:
-        assert plan.problem.field is not None
-        self.plan, self.watch, self.stages = plan, watch, stages
-        self.field: Field = plan.problem.field
+    def __init__(
+        self,
+        problem: TrainingProblem,
+        dropout: Dropout,
+        solver: Any,
+        seed: int,
+        watch: Watch,
+        stages: "_Stages",
+    ) -> None:
+        self.problem, self.dropout, self.solver, self.seed = problem, dropout, solver, seed
+        self.watch, self.stages = watch, stages
+        assert problem.field is not None
+        self.field = problem.field
         self.history: list[Iteration] = []
         self.found: tuple[BinaryNetwork, ...] = ()  # of the last iteration, made whole
-        self.recent: deque[BinaryNetwork] = deque(maxlen=JUDGED)  # the best of each, made whole
+        self.recent: deque[BinaryNetwork] = deque(maxlen=KEPT_ITERATIONS)  # best ones, made whole
         self.batch: Batch | None = None
         self.stop: Stop | None = None
 
-    def train(self, source: Iterator[Any]) -> TrainingResult:
+    def train(self, source: Iterator[Any], final_solver: Any) -> TrainingResult:
         """Iterate, then train the whole network."""
         try:
-            for number, given in enumerate(islice(source, self.plan.dropout.iteration_count)):
+            for number, given in enumerate(islice(source, self.dropout.iteration_count)):
                 self.batch = as_batch(number, given)
                 self.stop = self._iterate(number, self.batch)
                 if self.stop is not None:
                     break
-            result = self._finish(source)
+            result = self._finish(source, final_solver)
         except KeyboardInterrupt:
             self.stop, result = Stop.INTERRUPTED, None
         is_trained = result is not None
@@ -207,17 +165,17 @@ class Rounds:
 
     def _iterate(self, number: int, batch: Batch) -> Stop | None:
         """Train one thinned network; learn from it unless it was stopped."""
-        limit = self._seconds_left(share=0 if self.plan.dropout.final == "none" else FINAL_SHARE)
+        limit = self._seconds_left(share=0 if self.dropout.final == "none" else FINAL_SHARE)
         if limit is not None and limit <= 0:
             return Stop.TIME_LIMIT
-        generator, seed = self.plan.streams(number)
-        topology = self.plan.problem.topology
-        dropped = self.plan.dropout.draw(topology, generator)
-        here = Round(number, batch, dropped, topology.thin(dropped), self.watch.seconds)
+        drawing, solving = np.random.SeedSequence(self.seed, spawn_key=(number,)).spawn(2)
+        topology = self.problem.topology
+        dropped = self.dropout.draw(topology, np.random.default_rng(drawing))
+        here = _Round(number, batch, dropped, topology.thin(dropped), self.watch.seconds)
         result = train(
             self._thinned_problem(here),
-            self.plan.solver,
-            seed=seed,
+            self.solver,
+            seed=int(solving.generate_state(1)[0]),
             time_limit=limit,
             progress=self.stages.report(number),
             initial_networks=[thinned(network, here.thinning) for network in self._start()],
@@ -228,26 +186,26 @@ class Rounds:
         self._learn(here, result)
         return Stop.INTERRUPTED if self.stages.is_asked_to_stop else None
 
-    def _thinned_problem(self, here: Round) -> TrainingProblem:
-        inputs, outputs = checked(self.plan.problem, here.batch, here.number)
+    def _thinned_problem(self, here: _Round) -> TrainingProblem:
+        inputs, outputs = checked(self.problem, here.batch, here.number)
         return replace(
-            self.plan.problem,
+            self.problem,
             topology=here.thinning.topology,
             inputs=inputs[:, here.thinning.input_columns],
             outputs=outputs,
             field=thinned_field(self.field, here.thinning),
         )
 
-    def _keep(self, here: Round, result: TrainingResult) -> None:
+    def _keep(self, here: _Round, result: TrainingResult) -> None:
         """Keep the networks as whole ones: to start from, and in case there is no more time."""
-        networks = result.networks if self.plan.dropout.warm_start else result.networks[:1]
-        topology = self.plan.problem.topology
+        networks = result.networks if self.dropout.warm_start else result.networks[:1]
+        topology = self.problem.topology
         self.found = tuple(filled(topology, self.field, here.thinning, one) for one in networks)
         self.recent.append(self.found[0])
 
-    def _learn(self, here: Round, result: TrainingResult) -> None:
+    def _learn(self, here: _Round, result: TrainingResult) -> None:
         """Let the network vote and write down what happened."""
-        dropout, problem, network = self.plan.dropout, result.problem, result.network
+        dropout, problem, network = self.dropout, result.problem, result.network
         rate = dropout.rate_for(problem.example_count)
         vote = vote_of(rate, dropout.violation_decay, result.unsatisfied_count)
         self.field = moved_field(self.field, here.thinning, network, vote)
@@ -272,17 +230,18 @@ class Rounds:
 
     # ---- the end ----
 
-    def _finish(self, source: Iterator[Any]) -> TrainingResult | None:
+    def _finish(self, source: Iterator[Any], solver: Any) -> TrainingResult | None:
         """Train the whole network in the field, unless there is to be no final training."""
-        if self.stop is Stop.INTERRUPTED or self.plan.dropout.final == "none":
+        if self.stop is Stop.INTERRUPTED or self.dropout.final == "none":
             return None
-        if self.plan.dropout.final == "batch":
-            self._take_next(source)
+        if self.dropout.final == "batch":  # the next one; where there is none, the last stays
+            for given in islice(source, 1):
+                self.batch = as_batch(len(self.history), given)
         limit = self._seconds_left(share=0)
         result = train(
             self._final_problem(),
-            self.plan.final_solver,
-            seed=self.plan.seed,
+            solver,
+            seed=self.seed,
             time_limit=None if limit is None else max(limit, 1e-3),
             progress=self.stages.report(None),
             initial_networks=self._start(),
@@ -291,13 +250,8 @@ class Rounds:
             self.stop = result.stop
         return result
 
-    def _take_next(self, source: Iterator[Any]) -> None:
-        """Take one more batch; where there is none, the last stays."""
-        for given in islice(source, 1):
-            self.batch = as_batch(len(self.history), given)
-
     def _unfinished(self) -> TrainingResult:
-        """Judge the whole networks of the last iterations, and the one that the votes give."""
+        """Return the networks of the last iterations, made whole, and the one that votes give."""
         if not self.recent and self.stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt  # nothing to return yet
         problem = self._final_problem()
@@ -306,18 +260,18 @@ class Rounds:
         return TrainingResult.of_networks(problem, networks, what)
 
     def _final_problem(self) -> TrainingProblem:
-        problem = replace(self.plan.problem, field=self.field)
-        if self.plan.dropout.final == "whole":
+        problem = replace(self.problem, field=self.field)
+        if self.dropout.final == "whole":
             return problem
         if self.batch is None:
             raise RangeError("batches must hold at least one batch; got none")
-        if self.plan.dropout.final == "none":
+        if self.dropout.final == "none":
             return problem
         inputs, outputs = checked(problem, self.batch, len(self.history))
         return replace(problem, inputs=inputs, outputs=outputs)
 
     def _start(self) -> tuple[BinaryNetwork, ...]:
-        return self.found if self.plan.dropout.warm_start else ()
+        return self.found if self.dropout.warm_start else ()
 
     def _seconds_left(self, share: float) -> float | None:
         """Seconds for what comes now, if `share` of the time limit is kept for later."""
@@ -325,11 +279,11 @@ class Rounds:
         return None if limit is None else self.watch.seconds_left - share * limit
 
 
-class Stages:
-    """Passes on reports of iterations and, if there is one, a final training, as equal parts.
+class _Stages:
+    """Turns progress of one training into progress of the run; all trainings count the same.
 
-    Where nobody knows the number of iterations, the part is that of the time limit, or 0 until the
-    final training.
+    Where the number of iterations is unknown, the part done is that of the time limit, or 0 until
+    the final training.
     """
 
     def __init__(
@@ -341,17 +295,18 @@ class Stages:
         self.is_asked_to_stop = False
 
     def report(self, number: int | None) -> Report | bool:
-        """Return what iteration `number` reports to, or, for None, the final training."""
-        if self._report is None:
+        """Return the report function of iteration `number`, or, for None, the final training."""
+        report = self._report
+        if report is None:
             return False
-        return lambda step: self._pass_on(number, step)
 
-    def _pass_on(self, number: int | None, step: Progress) -> bool:
-        assert self._report is not None
-        part = self._part(number, step.part)
-        answer = self._report(Progress(part, step.best_energy, self._watch.seconds))
-        self.is_asked_to_stop = self.is_asked_to_stop or answer is True
-        return self.is_asked_to_stop
+        def pass_on(step: Progress) -> bool:
+            part = self._part(number, step.part)
+            answer = report(Progress(part, step.best_energy, self._watch.seconds))
+            self.is_asked_to_stop = self.is_asked_to_stop or answer is True
+            return self.is_asked_to_stop
+
+        return pass_on
 
     def _part(self, number: int | None, part: float) -> float:
         if self._count is not None:

@@ -96,6 +96,9 @@ class Dropout:
         return np.sort(nodes).astype(np.int64)
 
 
+NO_DROPOUT = Dropout(iteration_count=None, violation_decay=1, final="batch")
+
+
 def vote_of(learning_rate: float, violation_decay: float, violation_count: int) -> float:
     """Return eta * beta^nUSC: how far one network moves a strength.
 
