@@ -1,7 +1,16 @@
+import html
+import re
+
 import numpy as np
 
 import qubonn as qn
-from qubonn.drawing.figures import MOST_CELLS, coupling_blocks, input_images
+from qubonn.drawing.figures import (
+    MOST_CELLS,
+    bars_svg,
+    coupling_blocks,
+    curves_svg,
+    input_images,
+)
 
 
 def test_an_image_shows_the_weights_of_each_neuron() -> None:
@@ -30,3 +39,32 @@ def test_the_picture_of_a_large_qubo_stays_small_and_keeps_the_extremes() -> Non
     assert step == 100
     assert blocks[0, 0] == -7
     assert blocks[0, -1] == blocks[-1, 0] == 2
+
+
+def test_charts_escape_names() -> None:
+    hostile = '<img src=x onerror="alert(1)">&'
+    charts = [
+        curves_svg(hostile, hostile, {hostile: ([0, 1], [0, 1])}),
+        bars_svg(hostile, {hostile: 0.5}),
+    ]
+    for chart in charts:
+        assert "<img" not in chart
+        assert html.escape(hostile) in chart
+        assert chart.startswith('<svg role="img" ')
+
+
+def test_charts_have_the_colours_of_the_page_and_text_as_text() -> None:
+    chart = bars_svg("accuracy", {"one": 0.25, "two": 1.0})
+    assert "var(--second)" in chart
+    assert ">one</text>" in chart
+    assert ">0.250</text>" in chart
+    assert re.findall(r'<svg [^>]*(?:width|height)="[^"]*pt"', chart) == []
+
+
+def test_a_flat_curve_can_be_drawn() -> None:
+    assert "var(--second)" in curves_svg("y", "x", {"a": ([0, 0], [1, 1])})
+
+
+def test_the_same_chart_has_the_same_text() -> None:
+    first, second = (bars_svg("accuracy", {"one": 0.25}) for _ in range(2))
+    assert first == second

@@ -18,8 +18,6 @@ from qubonn.cli.screen import Screen
 from qubonn.cli.train import save_model
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from qubonn.checks import SpinMatrix
     from qubonn.datasets import Letters
     from qubonn.estimator.plan import PosedProblem
@@ -309,9 +307,10 @@ def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
 
 def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
     """Return the demo as an HTML page; `picture` is a PNG of the network."""
+    from markupsafe import Markup
     from sklearn.metrics import confusion_matrix
 
-    from qubonn.drawing.figures import input_images
+    from qubonn.drawing.figures import bars_svg, curves_svg, input_images
     from qubonn.drawing.pages import render
 
     letters, network = demo.letters, demo.margin.result.network
@@ -319,6 +318,10 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
     weights = input_images(network)
     neurons = [f"hidden {n + 1}" for n in range(topology.hidden_count)]
     neurons += [f"output {n + 1}" for n in range(topology.output_count)]
+    energies = {
+        "without margins": (demo.plain.sweeps, demo.plain.energies),
+        f"margins {MARGIN:g}": (demo.margin.sweeps, demo.margin.energies),
+    }
     voters: list[tuple[str, qn.BinaryNetwork | qn.Committee]] = [
         ("One network, as in the paper", demo.plain.result.network),
         (f"{len(demo.voters)} networks vote", demo.voters),
@@ -334,8 +337,8 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         weights=[] if weights is None else weights.tolist(),
         neurons=neurons[-SHOWN_NEURONS:],
         sums=network.forward(letters.train_inputs).pre_activations[:, -SHOWN_NEURONS:].tolist(),
-        energy_figure=_drawn("lowest energy of all replicas", 2.7, demo, _draw_energies),
-        accuracy_figure=_drawn("accuracy on the test images", 1.7, demo, _draw_accuracies),
+        energy_chart=Markup(curves_svg("lowest energy of all replicas", "sweeps", energies)),
+        accuracy_chart=Markup(bars_svg("accuracy on the test images", demo.accuracies)),
         confusions=[
             (
                 name,
@@ -351,40 +354,3 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         violations=[str(violation) for violation in demo.certificate.violations][:5],
         steps=_next_steps(out),
     )
-
-
-def _drawn(title: str, height: float, demo: Demonstration, draw: Any) -> Any:
-    """Return a figure as SVG for the page."""
-    from markupsafe import Markup
-    from matplotlib.figure import Figure
-
-    from qubonn.drawing.palette import page_svg, style
-
-    with style(title):
-        figure = Figure(figsize=(5.6, height), layout="constrained")
-        axes = figure.subplots()
-        axes.spines[["top", "right"]].set_visible(False)
-        draw(axes, demo)
-        return Markup(page_svg(figure, title))
-
-
-def _draw_energies(axes: "Axes", demo: Demonstration) -> None:
-    from qubonn.drawing.palette import FIRST, SECOND
-
-    axes.plot(demo.plain.sweeps, demo.plain.energies, color=SECOND, label="without margins")
-    axes.plot(demo.margin.sweeps, demo.margin.energies, color=FIRST, label=f"margins {MARGIN:g}")
-    axes.set(xlabel="sweeps", ylabel="lowest energy of all replicas")
-    axes.grid(axis="y")
-    axes.legend(frameon=False)
-
-
-def _draw_accuracies(axes: "Axes", demo: Demonstration) -> None:
-    from qubonn.drawing.palette import FIRST, MUTED, SECOND, THIRD
-
-    names, values = list(demo.accuracies), list(demo.accuracies.values())
-    bars = axes.barh(names, values, color=(MUTED, SECOND, FIRST, THIRD))
-    axes.bar_label(bars, fmt="{:.3f}", padding=4)
-    axes.set(xlim=(0, 1.12))
-    axes.invert_yaxis()
-    axes.tick_params(left=False, bottom=False, labelbottom=False)
-    axes.spines[["left", "bottom"]].set_visible(False)

@@ -1,31 +1,34 @@
-"""Pictures of networks and QUBOs as files.
+"""Figures of networks and QUBOs as files, and charts for pages.
 
-BinaryNetwork, Qubo -> .png, .svg or .pdf, written whole.
+BinaryNetwork, Qubo -> .png, .svg or .pdf, written whole; curves and bars -> <svg> in a page.
 """
 
 import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap, SymLogNorm
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-import qubonn as qn
+from qubonn.drawing.palette import FIRST, INK, MUTED, SECOND, THIRD, page_svg, style
+from qubonn.drawing.picture import NEGATIVE, POSITIVE
 from qubonn.storage import write_whole
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    import qubonn as qn
 
 MOST_CELLS = 1000  # of a picture's side; larger QUBOs are drawn in blocks
 MOST_IMAGES, IMAGES_ACROSS = 48, 12
-INK, NEGATIVE, NOTHING, POSITIVE = "#222222", "#d95f02", "#f0f0f0", "#0072b2"
+NOTHING = "#f0f0f0"  # where a neuron has no weight
 
 
 def draw_network(network: "qn.BinaryNetwork", out: Path) -> None:
-    """Draw the graph, arcs coloured by their weight; below, what looks at images, as images."""
-    from matplotlib.figure import Figure
-
+    """Draw the graph, arcs coloured by weight; below, weights of image neurons as images."""
     images = input_images(network)
     rows = 0 if images is None else -(-len(images) // IMAGES_ACROSS)
     figure = Figure(figsize=(11, 6 + 1.1 * rows), layout="constrained")
@@ -34,47 +37,35 @@ def draw_network(network: "qn.BinaryNetwork", out: Path) -> None:
     network.topology.draw(panels[0].subplots(), weight_spins=network.weight_spins)
     if images is not None:
         _draw_images(panels[1], images, rows)
-    save_figure(figure, out)
+    _save(figure, out)
 
 
 def draw_couplings(qubo: "qn.Qubo", out: Path) -> None:
-    """Draw the matrix of couplings with the linear terms on its diagonal; lines part the kinds."""
-    from matplotlib.colors import SymLogNorm
-    from matplotlib.figure import Figure
-
+    """Draw the matrix of couplings with the linear terms on its diagonal, divided by kind."""
     values, step = coupling_blocks(qubo)
     figure = Figure(figsize=(8, 7.2), layout="constrained")
     axes = figure.subplots()
     sizes = np.abs(values[values != 0])
     limit = float(sizes.max(initial=0)) or 1.0
-    # small couplings are to be seen beside large linear terms
+    # small couplings must be visible beside large linear terms
     norm = SymLogNorm(max(float(sizes.min(initial=limit)), limit / 1e4), vmin=-limit, vmax=limit)
     count = qubo.variable_count
+    side = max(count, 1)
     picture = axes.imshow(
-        values, cmap="RdBu", norm=norm, interpolation="nearest",
-        extent=(0, max(count, 1), max(count, 1), 0),
-    )  # fmt: skip
-    _part_kinds(axes, qubo)
+        values, cmap="RdBu", norm=norm, interpolation="nearest", extent=(0, side, side, 0)
+    )
+    _divide_kinds(axes, qubo)
     block = f", blocks of {step} x {step}: the largest of each" if step > 1 else ""
     axes.set_title(f"{count:,} variables, {qubo.coupling_count:,} couplings{block}", fontsize=10)
     axes.set(xlabel="variable", ylabel="variable")
     figure.colorbar(picture, ax=axes, shrink=0.8, label="coefficient")
-    save_figure(figure, out)
-
-
-def save_figure(figure: "Figure", out: Path) -> None:
-    """Write a figure in the format that its suffix names, whole or not at all."""
-    buffer = io.BytesIO()
-    undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    suffix = out.suffix.lower()
-    figure.savefig(buffer, format=suffix[1:], dpi=130, metadata=undated.get(suffix))
-    write_whole(out, buffer.getvalue())
+    _save(figure, out)
 
 
 def coupling_blocks(qubo: "qn.Qubo") -> tuple[NDArray[np.float64], int]:
     """Return both triangles as at most 1,000 x 1,000 blocks: the entry of largest size in each.
 
-    Memory follows the couplings and the picture, not the square of the variables.
+    Memory grows with the couplings and the picture, not with the square of the variables.
     """
     step = max(1, -(-qubo.variable_count // MOST_CELLS))
     side = max(1, -(-qubo.variable_count // step))
@@ -89,10 +80,10 @@ def coupling_blocks(qubo: "qn.Qubo") -> tuple[NDArray[np.float64], int]:
 
 
 def input_images(network: "qn.BinaryNetwork") -> NDArray[np.int8] | None:
-    """Return the weights of neurons that look at an image: neurons x rows x columns, or None.
+    """Return the weights of neurons with an image as input: neurons x rows x columns, or None.
 
-    0 where a neuron does not look. Neurons that share their weights, as those of a convolution
-    do, are shown once.
+    0 where a neuron has no weight. Neurons that share their weights, as in a convolution, appear
+    once.
     """
     topology = network.topology
     shapes = topology.layer_shapes
@@ -110,10 +101,55 @@ def input_images(network: "qn.BinaryNetwork") -> NDArray[np.int8] | None:
     return np.stack(list(images.values())) if images else None
 
 
-def _draw_images(panel: Any, images: NDArray[np.int8], rows: int) -> None:
-    from matplotlib.colors import ListedColormap
+def curves_svg(
+    title: str, x_label: str, curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+) -> str:
+    """Return a chart of curves (name -> x, y) for a page; `title` names the y axis."""
+    with _chart(title, height=2.7) as axes:
+        for (name, (x, y)), colour in zip(curves.items(), (SECOND, FIRST, THIRD), strict=False):
+            axes.plot(x, y, color=colour, label=name)
+        axes.set(xlabel=x_label, ylabel=title)
+        axes.grid(axis="y")
+        axes.legend(frameon=False)
+        return page_svg(axes.figure, title)
 
-    panel.suptitle("weights of neurons that look at the image (orange -1, blue +1)", fontsize=10)
+
+def bars_svg(title: str, values: Mapping[str, float]) -> str:
+    """Return a chart of values from 0 to 1 for a page: one bar a row, with its name and value."""
+    with _chart(title, height=0.5 + 0.3 * len(values)) as axes:
+        colours = (MUTED, SECOND, FIRST, THIRD)
+        axes.bar_label(
+            axes.barh(list(values), list(values.values()), color=colours),
+            fmt="{:.3f}",
+            padding=4,
+        )
+        axes.set(xlim=(0, 1.12))
+        axes.invert_yaxis()
+        axes.tick_params(left=False, bottom=False, labelbottom=False)
+        axes.spines[["left", "bottom"]].set_visible(False)
+        return page_svg(axes.figure, title)
+
+
+@contextmanager
+def _chart(title: str, height: float) -> Iterator[Any]:
+    """Give axes in the style of pages, large enough to be read on a phone."""
+    with style(title):
+        axes = Figure(figsize=(5.6, height), layout="constrained").subplots()
+        axes.spines[["top", "right"]].set_visible(False)
+        yield axes
+
+
+def _save(figure: Figure, out: Path) -> None:
+    """Write a figure in the format that its suffix names, whole or not at all."""
+    buffer = io.BytesIO()
+    undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    suffix = out.suffix.lower()
+    figure.savefig(buffer, format=suffix[1:], dpi=130, metadata=undated.get(suffix))
+    write_whole(out, buffer.getvalue())
+
+
+def _draw_images(panel: Any, images: NDArray[np.int8], rows: int) -> None:
+    panel.suptitle("weights of neurons with an image as input (orange -1, blue +1)", fontsize=10)
     colours = ListedColormap([NEGATIVE, NOTHING, POSITIVE])
     across = min(IMAGES_ACROSS, len(images))
     for number, axes in enumerate(np.ravel(panel.subplots(rows, across))):
@@ -122,17 +158,16 @@ def _draw_images(panel: Any, images: NDArray[np.int8], rows: int) -> None:
             axes.imshow(images[number], cmap=colours, vmin=-1, vmax=1)
 
 
-def _part_kinds(axes: "Axes", qubo: "qn.Qubo") -> None:
+def _divide_kinds(axes: Axes, qubo: "qn.Qubo") -> None:
     """Draw a line between weights, biases, activations, counts and products, and name them."""
     kinds = [label[0] if isinstance(label, tuple) and label else None for label in qubo.labels]
     starts = [n for n, kind in enumerate(kinds) if kind is not None and kind != kinds[n - 1]]
     if not starts or starts[0] != 0 or len(starts) > 8:
         return
+    beside = axes.get_yaxis_transform()
     for start, end in zip(starts, [*starts[1:], len(kinds)], strict=True):
         if start:
             axes.axhline(start, color=INK, lw=0.5)
             axes.axvline(start, color=INK, lw=0.5)
-        axes.text(
-            1.01, (start + end) / 2, str(kinds[start]), transform=axes.get_yaxis_transform(),
-            fontsize=8, va="center", clip_on=False,
-        )  # fmt: skip
+        middle, name = (start + end) / 2, str(kinds[start])
+        axes.text(1.01, middle, name, transform=beside, fontsize=8, va="center", clip_on=False)
