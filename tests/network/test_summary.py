@@ -39,11 +39,11 @@ def test_every_number_equals_a_count_by_hand(
     assert found.s1 == sum(min(row[j] for row in magnitudes) for j in magnitudes[0])
     assert found.s2 == sum(every)
     assert found.mean_margin == pytest.approx(np.mean(every))
-    assert found.scores is not None
+    assert found.output_accuracies is not None
     predicted = network.predict_outputs(inputs).tolist()
     right = [row == wanted for row, wanted in zip(predicted, outputs.tolist(), strict=True)]
     assert found.accuracy == pytest.approx(sum(right) / len(right))
-    for o, accuracy in enumerate(found.scores.output_accuracies):
+    for o, accuracy in enumerate(found.output_accuracies):
         right = [row[o] == wanted[o] for row, wanted in zip(predicted, outputs, strict=True)]
         assert accuracy == pytest.approx(sum(right) / len(right))
 

@@ -34,7 +34,7 @@ from qubonn.network.forward import (
 )
 from qubonn.network.robustness import Effort, Robustness, robustness_of
 from qubonn.network.settling import Settled, settle
-from qubonn.network.summary import Summary, score, summarise
+from qubonn.network.summary import Summary, accuracy, summarise
 from qubonn.storage import write_arrays
 from qubonn.topology import Topology
 
@@ -110,7 +110,7 @@ class BinaryNetwork:
 
     def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:
         """Return the fraction of examples with all outputs right."""
-        return score(self.predict_outputs(inputs), outputs).accuracy
+        return accuracy(self.predict_outputs(inputs), outputs)
 
     def settle(self, inputs: ArrayLike, **options: Any) -> Settled:
         """Search for consistent activations of one example; for networks with cycles.

@@ -116,13 +116,13 @@ def plan_levels(
     topology: Topology, weights: SpinVector, biases: SpinVector, cut: Iterable[int] = ()
 ) -> tuple[LevelPlan, ...]:
     """Prepare a forward pass in which the activations of the nodes in `cut` are given."""
-    levels = _arcs_by_level(topology, tuple(cut))
+    levels = _arcs_of_levels(topology, tuple(cut))
     return tuple(_plan(topology, arcs, weights, biases) for arcs in levels)
 
 
 def plan_all(topology: Topology, weights: SpinVector, biases: SpinVector) -> tuple[LevelPlan, ...]:
     """Prepare pre-activations of all neurons from complete activations; cycles do not matter."""
-    levels = _arcs_of_all_levels(topology)
+    levels = _arcs_of_levels(topology, () if topology.is_acyclic else None)
     return tuple(_plan(topology, arcs, weights, biases) for arcs in levels)
 
 
@@ -185,14 +185,10 @@ class _LevelArcs:
 
 
 @lru_cache(maxsize=16)
-def _arcs_by_level(topology: Topology, cut: tuple[int, ...]) -> tuple[_LevelArcs, ...]:
-    return tuple(_level_arcs(topology, nodes) for nodes in topology.levels(cut))
-
-
-@lru_cache(maxsize=16)
-def _arcs_of_all_levels(topology: Topology) -> tuple[_LevelArcs, ...]:
+def _arcs_of_levels(topology: Topology, cut: tuple[int, ...] | None) -> tuple[_LevelArcs, ...]:
+    """Sort the arcs by the level of their target; all neurons are one level if `cut` is None."""
     neurons = np.arange(topology.input_count, topology.node_count)
-    levels = topology.levels_or_none(()) or (neurons,)
+    levels = (neurons,) if cut is None else topology.levels(cut)
     return tuple(_level_arcs(topology, nodes) for nodes in levels)
 
 

@@ -142,14 +142,13 @@ class JointNetwork:
     def _bounds(self, done: ForwardPass) -> IntVector:
         spins, first, votes = done.activation_spins, self.input_count, self.votes(done)
         reach = np.ones(spins.shape, dtype=np.int64)  # fewest input flips that change a node
-        everything = np.arange(len(spins))
         for level in self.plan:
             sums = done.pre_activations[:, level.nodes - first]
-            here = _Sources(spins, reach, everything, level.sources, first)
+            here = _Sources(spins, reach, level.sources, first)
             reach[:, level.nodes] = here.flips_for(level.matrix, sign(sums), needs_of(sums))
         bounds = np.empty(votes.shape, dtype=np.int64)
         for part in self.thresholds(votes, decide(votes, self.reading)):
-            here = _Sources(spins, reach, part.rows, self.vote_sources, first)
+            here = _Sources(spins[part.rows], reach[part.rows], self.vote_sources, first)
             bounds[part.rows] = here.flips_for(part.matrix, part.directions, part.needs)
         return bounds
 
@@ -218,19 +217,14 @@ class _Sources:
     """The sources of a level: their spins, and the fewest input flips that change each."""
 
     def __init__(
-        self,
-        spins: SpinMatrix,
-        reach: IntVector,
-        rows: IntVector,
-        sources: IntVector,
-        input_count: int,
+        self, spins: SpinMatrix, reach: IntVector, sources: IntVector, input_count: int
     ) -> None:
         self.never = input_count + 1
         self.cut = int(np.searchsorted(sources, input_count))  # inputs come first
-        inputs, neurons = np.ix_(rows, sources[: self.cut]), np.ix_(rows, sources[self.cut :])
-        self.input_spins = spins[inputs].astype(np.float32)
-        self.spins = spins[neurons].astype(np.float32)
-        self.reach = reach[neurons]
+        inputs, neurons = sources[: self.cut], sources[self.cut :]
+        self.input_spins = spins[:, inputs].astype(np.float32)
+        self.spins = spins[:, neurons].astype(np.float32)
+        self.reach = reach[:, neurons]
 
     def flips_for(
         self, matrix: Any, directions: SpinMatrix, needs: NDArray[np.int64]

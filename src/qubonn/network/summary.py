@@ -25,24 +25,6 @@ MOST_OUTPUTS = 12  # shown one by one
 Rows = Iterator[tuple[str, str]]  # names and values
 
 
-@dataclass(frozen=True)
-class Scores:
-    """The fraction of examples with all outputs right, and with each output right."""
-
-    accuracy: float
-    output_accuracies: tuple[float, ...]
-
-    def rows(self) -> Rows:
-        """Return names and values; of many outputs only the worst and the best."""
-        yield "accuracy", f"{self.accuracy:.3f}"
-        if len(self.output_accuracies) > MOST_OUTPUTS:
-            yield "  worst output", f"{min(self.output_accuracies):.3f}"
-            yield "  best output", f"{max(self.output_accuracies):.3f}"
-            return
-        for number, accuracy in enumerate(self.output_accuracies):
-            yield f"  output {number}", f"{accuracy:.3f}"
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Summary:
     """A network or a committee in numbers, as aligned text or as a table in a notebook.
@@ -60,7 +42,8 @@ class Summary:
     mean_margin: float | None = None  # of all members, neurons and examples
     disagreement: float | None = None  # share of pairs of members and examples; None for one member
     member_accuracies: tuple[float, ...] | None = None
-    scores: Scores | None = None
+    accuracy: float | None = None  # the fraction of examples with all outputs right
+    output_accuracies: tuple[float, ...] | None = None  # the same for each output
 
     @property
     def bits(self) -> int:
@@ -79,13 +62,8 @@ class Summary:
         return -(-self.bits // 8)
 
     @property
-    def accuracy(self) -> float | None:
-        """The fraction of examples with all outputs right."""
-        return None if self.scores is None else self.scores.accuracy
-
-    @property
     def mean_member_accuracy(self) -> float | None:
-        """The same for the members one by one, on average."""
+        """The mean of `member_accuracies`."""
         return None if self.member_accuracies is None else float(np.mean(self.member_accuracies))
 
     @property
@@ -111,8 +89,8 @@ class Summary:
         if self.examples is not None:
             yield "examples", f"{self.examples:,}"
             yield from self._margin_rows()
-        if self.scores is not None:
-            yield from self._accuracy_rows(self.scores)
+        if self.accuracy is not None:
+            yield from self._accuracy_rows()
 
     def _size_rows(self) -> Rows:
         topology = self.topology
@@ -132,11 +110,17 @@ class Summary:
         if self.disagreement is not None:
             yield "disagreement", f"{self.disagreement:.3f}"
 
-    def _accuracy_rows(self, scores: Scores) -> Rows:
-        if self.member_count is not None and self.member_accuracies is not None:
+    def _accuracy_rows(self) -> Rows:
+        if self.member_count is not None:
             yield "accuracy, mean member", f"{self.mean_member_accuracy:.3f}"
-            yield "accuracy, best member", f"{max(self.member_accuracies):.3f}"
-        yield from scores.rows()
+            yield "accuracy, best member", f"{max(self.member_accuracies or ()):.3f}"
+        yield "accuracy", f"{self.accuracy:.3f}"
+        each = self.output_accuracies or ()
+        if len(each) > MOST_OUTPUTS:
+            yield "  worst output", f"{min(each):.3f}"
+            yield "  best output", f"{max(each):.3f}"
+        else:
+            yield from ((f"  output {number}", f"{one:.3f}") for number, one in enumerate(each))
 
     def __repr__(self) -> str:
         rows = list(self.rows())
@@ -188,19 +172,25 @@ def summarise(
     )
     if outputs is None:
         return measured
+    by_output = right_outputs(decide(np.sum(votes, axis=0), reading), outputs)
     return replace(
         measured,
-        member_accuracies=tuple(score(one, outputs).accuracy for one in predicted),
-        scores=score(decide(np.sum(votes, axis=0), reading), outputs),
+        member_accuracies=tuple(accuracy(one, outputs) for one in predicted),
+        accuracy=float(by_output.all(axis=1).mean()),
+        output_accuracies=tuple(by_output.mean(axis=0).tolist()),
     )
 
 
-def score(predicted: SpinMatrix, outputs: ArrayLike) -> Scores:
-    """Compare predicted with actual outputs, example by example and output by output."""
+def accuracy(predicted: SpinMatrix, outputs: ArrayLike) -> float:
+    """Return the fraction of examples with all outputs right."""
+    return float(right_outputs(predicted, outputs).all(axis=1).mean())
+
+
+def right_outputs(predicted: SpinMatrix, outputs: ArrayLike) -> NDArray[np.bool_]:
+    """Compare predicted with actual outputs, after checking these: examples x outputs."""
     rows, columns = predicted.shape
     actual = require_spin_matrix("outputs", outputs, columns=columns, of="output neuron", rows=rows)
-    is_right = predicted == actual
-    return Scores(float(is_right.all(axis=1).mean()), tuple(is_right.mean(axis=0).tolist()))
+    return np.asarray(predicted == actual)
 
 
 def _disagreement(predicted: NDArray[np.int8]) -> float | None:

@@ -20,7 +20,7 @@ from qubonn.network import BinaryNetwork, Summary, network_of
 from qubonn.network.files import network_arrays, reading, unpacked
 from qubonn.network.forward import decide
 from qubonn.network.robustness import Effort, Robustness, robustness_of
-from qubonn.network.summary import score, summarise
+from qubonn.network.summary import accuracy, summarise
 from qubonn.storage import read_arrays, write_arrays
 
 EVIDENCE_UNIT = 2.0**-20  # of log odds: whole numbers, so that ties stay ties
@@ -80,7 +80,7 @@ class Committee:
 
     def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:
         """Return the fraction of examples with all outputs right."""
-        return score(self.predict_outputs(inputs), outputs).accuracy
+        return accuracy(self.predict_outputs(inputs), outputs)
 
     def robustness(
         self,
