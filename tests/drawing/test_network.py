@@ -10,8 +10,8 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from qubonn.drawing.network import HIDDEN, INPUT, OUTPUT, draw_topology
-from qubonn.drawing.picture import NEGATIVE, POSITIVE
+from qubonn.drawing.network import draw_topology
+from qubonn.drawing.palette import HIDDEN, INPUT, NEGATIVE, OUTPUT, POSITIVE
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 from qubonn.topology import Topology
 

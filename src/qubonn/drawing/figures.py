@@ -15,8 +15,18 @@ from matplotlib.colors import ListedColormap, SymLogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from qubonn.drawing.palette import FIRST, INK, MUTED, SECOND, THIRD, page_svg, style
-from qubonn.drawing.picture import NEGATIVE, POSITIVE
+from qubonn.drawing.palette import (
+    FIRST,
+    INK,
+    MUTED,
+    NEGATIVE,
+    NOTHING,
+    POSITIVE,
+    SECOND,
+    THIRD,
+    page_svg,
+    style,
+)
 from qubonn.storage import write_whole
 
 if TYPE_CHECKING:
@@ -24,7 +34,6 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1000  # of a picture's side; larger QUBOs are drawn in blocks
 MOST_IMAGES, IMAGES_ACROSS = 48, 12
-NOTHING = "#f0f0f0"  # where a neuron has no weight
 
 
 def draw_network(network: "qn.BinaryNetwork", out: Path) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 INK, MUTED, GRID, BAND = "#1f2430", "#7b8494", "#dfe3ea", "#c9ced8"
 FIRST, SECOND, THIRD = "#2f6fde", "#d9662b", "#2a9a6b"
+POSITIVE, NEGATIVE, NOTHING, ARC = "#0072b2", "#d55e00", "#f0f0f0", "#555555"  # weights
+INPUT, HIDDEN, OUTPUT = "#7cc4ee", "#f5d66b", "#4dbb98"  # nodes; light, since numbers stand on them
 VARIABLES = {
     INK: "currentColor",
     MUTED: "var(--muted)",
