@@ -18,7 +18,6 @@ from qubonn.cli.screen import Screen
 from qubonn.cli.train import save_model
 
 if TYPE_CHECKING:
-    from qubonn.checks import SpinMatrix
     from qubonn.datasets import Letters
     from qubonn.estimator.plan import PosedProblem
 
@@ -51,7 +50,9 @@ def command(network: int, seed: int, out: Path, screen: Screen) -> None:
         compiling = _compile_engine()
     with screen.working("Training ..."):
         demo = demonstrate(network, seed)
-    _show(screen, demo, compiling)
+    _show_problem(screen, demo)
+    _show_training(screen, demo, compiling)
+    _show_test(screen, demo)
     out.mkdir(parents=True, exist_ok=True)
     with screen.working("Drawing ..."):
         written = _write(demo, out)
@@ -119,17 +120,17 @@ class Demonstration:
     @cached_property
     def predicted(self) -> list[str]:
         """The letters that the committee predicts for the test images."""
-        return self.predict(self.letters.test_inputs, self.voters)
+        return self.predictions(self.voters)
 
     @property
     def right_count(self) -> int:
         """The number of test images that the committee classifies correctly."""
         return int((self.letters.test_labels == self.predicted).sum())
 
-    def predict(self, inputs: "SpinMatrix", voter: "qn.BinaryNetwork | qn.Committee") -> list[str]:
-        """Return the letters that a network or a committee predicts."""
-        book = self.plain.posed.encoding.book
-        return [str(name) for name in book.decode(voter.predict_outputs(inputs))]
+    def predictions(self, voter: "qn.BinaryNetwork | qn.Committee") -> list[str]:
+        """Return the letters that a network or a committee predicts for the test images."""
+        outputs = voter.predict_outputs(self.letters.test_inputs)
+        return [str(name) for name in self.plain.posed.encoding.book.decode(outputs)]
 
     @property
     def typical(self) -> "tuple[qn.BinaryNetwork, ...]":
@@ -201,10 +202,9 @@ def _posed(letters: "Letters", number: int, margin_strength: float) -> "PosedPro
     )
 
 
-def _show(screen: Screen, demo: Demonstration, compiling: float) -> None:
-    """Print the letters, the problem, the training and the test."""
-    letters, plain, problem = demo.letters, demo.plain, demo.margin.posed.problem
-    topology, size, terms = problem.topology, problem.size, demo.certificate.terms
+def _show_problem(screen: Screen, demo: Demonstration) -> None:
+    letters, problem = demo.letters, demo.margin.posed.problem
+    topology, size = problem.topology, problem.size
     screen.heading("Four letters, one training image each")
     titles = [
         f"{label} {' '.join(f'{spin:+d}' for spin in output)}"
@@ -221,16 +221,25 @@ def _show(screen: Screen, demo: Demonstration, compiling: float) -> None:
             ("QUBO", f"{size.qubo_variables} bits, {demo.qubo.coupling_count:,} couplings"),
         ]
     )
+
+
+def _show_training(screen: Screen, demo: Demonstration, compiling: float) -> None:
+    plain, terms = demo.plain, demo.certificate.terms
+    constraints = plain.posed.problem.size.constraints
     screen.heading("Annealing weights, biases and activations")
     verdict = "satisfies" if demo.certificate.is_feasible else "does not satisfy"
     screen.say(
         f"{len(plain.result.networks)} networks in {1e3 * plain.seconds:.0f} ms, with margins in "
         f"{1e3 * demo.margin.seconds:.0f} ms (compiling or loading took {compiling:.1f} s)\n"
-        f"The best network {verdict} all {size.constraints} constraints: H1 = {terms.activation}, "
+        f"The best network {verdict} all {constraints} constraints: H1 = {terms.activation}, "
         f"H2 = {terms.product}; its energy in the QUBO is {demo.certified_energy:g}"
     )
     for violation in list(demo.certificate.violations)[:3]:
         screen.say(f"   {violation}")
+
+
+def _show_test(screen: Screen, demo: Demonstration) -> None:
+    letters = demo.letters
     screen.heading("The 40 test images, two pixels inverted each")
     titles = [
         f"  {predicted}" if predicted == actual else f"{predicted} not {actual}"
@@ -322,10 +331,15 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         "without margins": (demo.plain.sweeps, demo.plain.energies),
         f"margins {MARGIN:g}": (demo.margin.sweeps, demo.margin.energies),
     }
-    voters: list[tuple[str, qn.BinaryNetwork | qn.Committee]] = [
-        ("One network, as in the paper", demo.plain.result.network),
-        (f"{len(demo.voters)} networks vote", demo.voters),
-    ]
+    voters: dict[str, Any] = {
+        "One network, as in the paper": demo.plain.result.network,
+        f"{len(demo.voters)} networks vote": demo.voters,
+    }
+
+    def confusion(voter: Any) -> Any:
+        predicted = demo.predictions(voter)
+        return confusion_matrix(letters.test_labels, predicted, labels=letters.classes)
+
     return render(
         "demo.html",
         title=f"Network {demo.number} learns four letters",
@@ -339,17 +353,7 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         sums=network.forward(letters.train_inputs).pre_activations[:, -SHOWN_NEURONS:].tolist(),
         energy_chart=Markup(curves_svg("lowest energy of all replicas", "sweeps", energies)),
         accuracy_chart=Markup(bars_svg("accuracy on the test images", demo.accuracies)),
-        confusions=[
-            (
-                name,
-                confusion_matrix(
-                    letters.test_labels,
-                    demo.predict(letters.test_inputs, voter),
-                    labels=letters.classes,
-                ).tolist(),
-            )
-            for name, voter in voters
-        ],
+        confusions={name: confusion(voter).tolist() for name, voter in voters.items()},
         size=demo.plain.posed.problem.size,
         violations=[str(violation) for violation in demo.certificate.violations][:5],
         steps=_next_steps(out),

@@ -118,20 +118,20 @@ def command(
     outputs, and a committee of networks whose weights, biases and activations are all -1 or +1 is
     trained by annealing.
     """
-    learned = reading.read_labelled(data, screen)
-    tested: Table | None
+    train = reading.read_labelled(data, screen)
+    test: Table | None
     if testing.test is not None:
-        tested = _test_table(testing.test, testing.test_labels, reading, learned)
+        test = _test_table(testing.test, testing.test_labels, reading, train)
     else:
-        learned, tested = learned.split(testing.test_share, training.random_state)
-    learned = learned.some_per_class(per_class, training.random_state)
-    has_images = networks.image_shape is not None or learned.inputs.ndim > 2
+        train, test = train.split(testing.test_share, training.random_state)
+    train = train.some_per_class(per_class, training.random_state)
+    has_images = networks.image_shape is not None or train.inputs.ndim > 2
     if training.shifts not in (0, "auto") and not has_images:
         raise click.UsageError("--shifts needs images: pass --image ROWSxCOLUMNS for CSV files")
     classifier = _classifier(networks, out if resume else None)
     classifier.set_params(**vars(training), verbose=screen.is_watched)
-    end = _fit(classifier, learned, screen)
-    accuracy = _report(screen, classifier, learned, tested, out)
+    end = _fit(classifier, train, screen)
+    accuracy = _report(screen, classifier, train, test, out)
     if end == OK and testing.at_least is not None and accuracy < testing.at_least:
         screen.note(f"Accuracy {accuracy:.4f} is below the required {testing.at_least:g}")
         end = NOT_REACHED
@@ -165,23 +165,23 @@ def save_model(classifier: "qn.QuboClassifier", names: tuple[str, ...] | None, o
 
 
 def _test_table(
-    path: Path, labels: Path | None, reading: options.Reading, learned: "Table"
+    path: Path, labels: Path | None, reading: options.Reading, train: "Table"
 ) -> "Table":
     """Read test examples with the columns of those to learn from."""
     from qubonn.datasets.files import kind_of
 
     changes: dict[str, Any] = {"labels": labels, "is_test": True}
-    if kind_of(path) == "csv" and learned.names is not None:
-        changes |= {"keep": learned.names, "drop": ()}
-    if kind_of(path) == "npz" and str(path) == learned.source:  # other arrays of the same file
+    if kind_of(path) == "csv" and train.names is not None:
+        changes |= {"keep": train.names, "drop": ()}
+    if kind_of(path) == "npz" and str(path) == train.source:  # other arrays of the same file
         changes |= {"inputs": None, "target": None}
     table = reading.read(path, **changes)
-    if table.column_count != learned.column_count:
+    if table.column_count != train.column_count:
         raise ShapeError(
-            f"{table.source} must have {learned.column_count} numbers for each example, as "
-            f"{learned.source} has; got {table.column_count}"
+            f"{table.source} must have {train.column_count} numbers for each example, as "
+            f"{train.source} has; got {table.column_count}"
         )
-    return replace(table, labels=table.labels_among(learned.known_labels, learned.source))
+    return replace(table, labels=table.labels_among(train.known_labels, train.source))
 
 
 def _classifier(networks: options.Networks, earlier: Path | None) -> "qn.QuboClassifier":
@@ -242,56 +242,40 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
 
 
 def _report(
-    screen: Screen,
-    classifier: "qn.QuboClassifier",
-    learned: "Table",
-    tested: "Table | None",
-    out: Path,
+    screen: Screen, classifier: "qn.QuboClassifier", train: "Table", test: "Table | None", out: Path
 ) -> float:
     """Evaluate and write the model, print its scores; return the accuracy, on the test if any."""
-    tables = {"training": learned} | ({} if tested is None else {"test": tested})
+    tables = {"training": train} | ({} if test is None else {"test": test})
     predicted = {name: classifier.predict(table.inputs) for name, table in tables.items()}
     right = {name: int((predicted[name] == tables[name].known_labels).sum()) for name in tables}
     accuracies = {name: right[name] / len(table) for name, table in tables.items()}
     facts, document = network_facts(classifier)
-    margins = _margins(classifier, learned)
-    save_model(classifier, learned.names, out)
-    members, shift = classifier.members_, classifier.shift_
-    count = len(classifier.classes_)
-    shifted = f"; each also shifted by up to {shift} pixel{'s' * (shift > 1)}" if shift else ""
-    each = sorted(member.accuracy for member in members)
-    alone = f"{each[0]:.4f}" if len(each) == 1 else f"{each[0]:.4f} to {each[-1]:.4f}"
-    outputs = len(learned) * classifier.code_book_.spin_count
-    # outputs may all be negative, or several positive, while the right one is the largest
-    largest = "; the largest one wins" if classifier.committee_.reading == "largest" else ""
+    margins = _margins(classifier, train)
+    save_model(classifier, train.names, out)
     screen.facts(
         [
-            ("data", f"{learned.source}: {len(learned):,} examples to learn from, "
-                     f"{learned.column_count} columns, {count} classes{shifted}"),
+            ("data", _described(train, classifier)),
             *facts,
             *(
                 (f"{name} accuracy", f"{accuracies[name]:.4f}  ({right[name]:,} of {len(table):,})")
                 for name, table in tables.items()
             ),
-            ("single networks", f"{alone} on the training examples"),
-            ("violations", f"{classifier.violation_count_:,} of {outputs:,} outputs in the best "
-                           f"network{largest}"),
+            *_member_facts(classifier, len(train)),
             ("margins", f"S1 = {margins['s1']}, S2 = {margins['s2']} (best network)"),
-            ("training time", f"{sum(member.seconds for member in members):.2f} s"),
             ("model", f"{out}, {out.stat().st_size:,} bytes"),
         ]
-    )  # fmt: skip
-    if tested is not None and len(classifier.classes_) <= SHOWN_CLASSES:
-        _show_confusion(screen, classifier.classes_, tested.known_labels, predicted["test"])
+    )
+    if test is not None and len(classifier.classes_) <= SHOWN_CLASSES:
+        _show_confusion(screen, classifier.classes_, test.known_labels, predicted["test"])
     screen.document(
         {
-            "examples": len(learned),
-            "columns": learned.column_count,
-            "shift": shift,
+            "examples": len(train),
+            "columns": train.column_count,
+            "shift": classifier.shift_,
             "classes": classifier.classes_.tolist(),
             **document,
             **{f"{name}_accuracy": accuracy for name, accuracy in accuracies.items()},
-            "member_accuracies": [member.accuracy for member in members],
+            "member_accuracies": [member.accuracy for member in classifier.members_],
             "violation_count": classifier.violation_count_,
             "margins": margins,
             "is_interrupted": classifier.is_interrupted_,
@@ -299,7 +283,32 @@ def _report(
             "bytes": out.stat().st_size,
         }
     )
-    return accuracies["training" if tested is None else "test"]
+    return accuracies["training" if test is None else "test"]
+
+
+def _described(table: "Table", classifier: "qn.QuboClassifier") -> str:
+    shift, class_count = classifier.shift_, len(classifier.classes_)
+    shifted = f"; each also shifted by up to {shift} pixel{'s' * (shift > 1)}" if shift else ""
+    return (
+        f"{table.source}: {len(table):,} training examples, {table.column_count} columns, "
+        f"{class_count} classes{shifted}"
+    )
+
+
+def _member_facts(classifier: "qn.QuboClassifier", examples: int) -> list[tuple[str, str]]:
+    members = classifier.members_
+    each = sorted(member.accuracy for member in members)
+    alone = f"{each[0]:.4f}" if len(each) == 1 else f"{each[0]:.4f} to {each[-1]:.4f}"
+    outputs = examples * classifier.code_book_.spin_count
+    violations = f"{classifier.violation_count_:,} of {outputs:,} outputs in the best network"
+    if classifier.committee_.reading == "largest":
+        # outputs may all be negative, or several positive, while the right one is the largest
+        violations += "; the largest one wins"
+    return [
+        ("single networks", f"{alone} on the training examples"),
+        ("violations", violations),
+        ("training time", f"{sum(member.seconds for member in members):.2f} s"),
+    ]
 
 
 def _margins(classifier: "qn.QuboClassifier", table: "Table") -> dict[str, int]:
