@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from qubonn import checks
 from qubonn.errors import NotationError, RangeError, ShapeError
 from qubonn.topology import Topology
-from qubonn.topology.layers import Convolution, Dense, Layer, Sheet
-from qubonn.topology.notation import read_notation
+from qubonn.topology.layers import Convolution, Dense, Layer, Sheet, read_notation
 
 # tab:networks; the label of network 7 as printed, and as its counts say
 PAPER: dict[str, list[Layer]] = {

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import IntVector, require_count, require_indices, require_memory
 from qubonn.errors import RangeError, ShapeError, TopologyError
-from qubonn.topology.layers import Shape, layered_arcs, layers_of_sizes
-from qubonn.topology.notation import read_notation
+from qubonn.topology.layers import Shape, layered_arcs, layers_of_sizes, read_notation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
