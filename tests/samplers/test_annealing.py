@@ -9,7 +9,6 @@ import pytest
 
 import qubonn as qn
 from qubonn.errors import AlphabetError, RangeError, ShapeError
-from qubonn.samplers.temperatures import geometric
 from qubonn.stopping import Progress
 from qubonn.testing.sampler_contract import random_qubo
 
@@ -19,13 +18,6 @@ def letters_qubo(number: int) -> qn.Qubo:
     return qn.TrainingProblem(
         qn.paper.topology(number), letters.train_inputs, letters.train_outputs
     ).qubo()
-
-
-def test_cooling_follows_the_papers_formula() -> None:
-    steps = np.arange(1000)
-    expected = 5.0 * (0.116 / 5.0) ** (steps / 999)
-    assert np.allclose(geometric(5.0, 0.116, 1000), expected, rtol=1e-12)
-    assert geometric(3.0, 1.0, 1).tolist() == [3.0]
 
 
 @pytest.mark.parametrize("replica_count", [1, 33, 130])
@@ -38,17 +30,6 @@ def test_the_result_does_not_depend_on_the_number_of_threads(replica_count: int)
         for threads in (1, 2)
     ]
     assert np.array_equal(runs[0].bits, runs[1].bits)
-
-
-def test_the_first_replicas_do_not_change_when_replicas_are_added() -> None:
-    qubo = random_qubo(30, 0)
-    few, many = (
-        qn.SimulatedAnnealing(replica_count=count, sweep_count=20).sample(
-            qubo, seed=2, initial_states=np.zeros((count, 30))
-        )
-        for count in (10, 100)
-    )
-    assert {row.tobytes() for row in few.bits} <= {row.tobytes() for row in many.bits}
 
 
 def test_other_seeds_give_other_samples() -> None:

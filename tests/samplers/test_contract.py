@@ -1,12 +1,10 @@
 """Every sampler in one file passes one contract. A new sampler adds one class."""
 
-import numpy as np
 import pytest
 
 import qubonn as qn
 from qubonn.samplers import Sampler
 from qubonn.testing import SamplerContract
-from qubonn.testing.sampler_contract import random_qubo
 
 LONG, MANY = 10**6, 1000  # sweeps and replicas: minutes of work, but few temperatures to list
 
@@ -95,33 +93,3 @@ def test_openjij_reads_differ_from_each_other() -> None:
     qubo = qn.Qubo.of([], [], [], variable_count=30)
     solver = qn.DimodSolver(openjij.SASampler(), {"num_reads": 5, "num_sweeps": 2})
     assert len(solver.sample(qubo, seed=1).distinct()) > 1
-
-
-def test_wrappers_do_what_they_say() -> None:
-    qubo = random_qubo(30, 0)
-    plain = qn.SimulatedAnnealing(replica_count=40, sweep_count=3)
-    before = plain.sample(qubo, seed=1)
-    refined = qn.Refined(plain).sample(qubo, seed=1)
-    assert refined.energies.sum() < before.energies.sum()
-    flips = refined.best ^ np.eye(30, dtype=np.int8)
-    assert (qubo.energy(flips) >= refined.best_energy).all()
-    repeated = qn.SimulatedAnnealing(replica_count=40, sweep_count=500)
-    distinct = repeated.sample(random_qubo(5, 0), seed=1).distinct()
-    assert len({row.tobytes() for row in distinct.bits}) == len(distinct) < 40
-    assert len(plain.sample(qubo, seed=1).lowest(7)) == 7
-    start = np.zeros((40, 30), dtype=np.int8)
-    frozen = qn.SimulatedAnnealing(replica_count=40, sweep_count=1, hottest=1e-9, coldest=1e-9)
-    assert len(qn.Refined(frozen).sample(qubo, initial_states=start).distinct()) == 1
-
-
-def test_exhaustive_keeps_ties_in_order_and_refuses_large_problems() -> None:
-    flat = qn.Qubo.of([], [], [], variable_count=3)
-    states = qn.Exhaustive(state_count=8).sample(flat).bits @ [1, 2, 4]
-    assert states.tolist() == list(range(8))
-    with pytest.raises(qn.QubonnError, match="at most 26 variables; got 27"):
-        qn.Exhaustive().sample(qn.Qubo.of([], [], [], variable_count=27))
-
-
-def test_finished_work_is_finished_whatever_the_clock_says() -> None:
-    samples = qn.Exhaustive().sample(random_qubo(10, 0), time_limit=1e-9)
-    assert samples.stop is qn.Stop.FINISHED

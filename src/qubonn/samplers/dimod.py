@@ -25,17 +25,17 @@ from qubonn.stopping import Report, Stop, Watch, require_seed
 
 @dataclass(frozen=True)
 class DimodSolver:
-    """Hand the QUBO to a dimod sampler and read its answer.
+    """Pass the QUBO to a dimod sampler and convert its sample set.
 
     `parameters` go to every call of ``sampler.sample``. Seed, time limit and target energy are
-    passed on under the names that the sampler knows: `seed`; `time_limit`, `timeout` (tabu) or an
-    `interrupt_function` that is asked between reads; `energy_threshold`. Of two time limits the
-    shorter one holds. Whatever it does not know is not obeyed: a QPU takes no seed. OpenJij gives
+    passed on under the names that the sampler has: `seed`; `time_limit`, `timeout` (tabu) or an
+    `interrupt_function` that is called between reads; `energy_threshold`. Of two time limits the
+    shorter one holds. What a sampler has no name for is ignored: a QPU has no seed. OpenJij gives
     identical reads for a seed, so it is called once for each read.
 
-    Ctrl-C waits for the sampler to stop, which may take until its end where it knows no
-    `interrupt_function`; a second Ctrl-C does not wait. A dimod sampler tells no energies on its
-    way, so `report` is called at the end, and after each read of OpenJij.
+    Ctrl-C waits for the sampler to stop, which may take until its end where it has no
+    `interrupt_function`; a second Ctrl-C does not wait. A dimod sampler reports no energies while
+    it runs, so `report` is called at the end, and after each read of OpenJij.
     """
 
     sampler: Any
@@ -85,7 +85,7 @@ class _Call:
         """Note the first Ctrl-C instead of raising it: compiled samplers swallow exceptions."""
         before = signal.getsignal(signal.SIGINT)
         if threading.current_thread() is not threading.main_thread() or not callable(before):
-            yield  # only the main thread gets signals; somebody else looks after them
+            yield  # only the main thread gets signals
             return
 
         def note(number: int, frame: Any) -> None:
@@ -100,14 +100,14 @@ class _Call:
             signal.signal(signal.SIGINT, before)
 
     def at_once(self, seed: int) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for all reads in one call."""
+        """Take all reads in one call."""
         found = self.sampler.sample(self.model, **self._arguments(seed))
-        states = _states(found, self.qubo)  # some samplers only start to work when they are read
+        states = _states(found, self.qubo)  # some samplers start to work only when they are read
         self.watch.verdict(1.0, self.qubo.energy(states).min())
         return states, dict(found.info)
 
     def one_by_one(self, seed: int) -> tuple[Any, Mapping[str, Any]]:
-        """Ask for the reads in calls of their own, each with its own seed."""
+        """Take each read in a call of its own, with its own seed."""
         arguments = self._arguments(seed)
         read_count = require_count("num_reads", arguments.pop("num_reads", 1))
         seeds = np.random.SeedSequence(seed).generate_state(read_count)
@@ -152,7 +152,7 @@ class _Call:
         """Lower the sampler's own limits to ours."""
         if "time_limit" in self.known:
             arguments["time_limit"] = _shorter(arguments.get("time_limit"), limit)
-        if "timeout" in self.known:  # milliseconds for each read; a negative one is none
+        if "timeout" in self.known:  # milliseconds for each read; negative for no limit
             reads = max(int(arguments.get("num_reads") or 1), 1)
             share = max(int(1000 * limit / reads), 1)
             arguments["timeout"] = _shorter(arguments.get("timeout"), share)
@@ -207,9 +207,7 @@ class AsDimodSampler(dimod.Sampler):  # type: ignore[misc]
     ) -> dimod.SampleSet:
         """Sample a model; without `seed` one is drawn and noted in ``info``."""
         self.remove_unknown_kwargs(**unknown)
-        start, seed = time.perf_counter(), _drawn(seed)
-        samples = self.sampler.sample(Qubo.from_dimod(bqm), seed=seed, time_limit=time_limit)
-        return _sample_set(bqm, samples, seed, time.perf_counter() - start)
+        return _sample_set(self.sampler, bqm, seed, time_limit=time_limit)
 
 
 class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
@@ -248,56 +246,44 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
     ) -> dimod.SampleSet:
         """Sample a model; `beta_range` is (first, last) inverse temperature.
 
-        Without `seed` one is drawn and noted in ``info``. `interrupt_function` is asked between
-        slices of sweeps; the states so far come back when it says True.
+        Without `seed` one is drawn and noted in ``info``. `interrupt_function` is called between
+        slices of sweeps; once it returns True, the states so far are returned.
         """
         self.remove_unknown_kwargs(**unknown)
         if beta_schedule_type != "geometric":
             raise RangeError(f"beta_schedule_type must be 'geometric'; got {beta_schedule_type!r}")
-        start = time.perf_counter()
-        states = _initial_states(bqm, initial_states)
-        reads = _read_count(num_reads, states)
-        annealer = _annealer(reads, num_sweeps, beta_range)
-        seed = _drawn(seed)
-        samples = annealer.sample(
-            Qubo.from_dimod(bqm),
-            seed=seed,
+        states = None if initial_states is None else _initial_states(bqm, initial_states)
+        reads = (1 if states is None else len(states)) if num_reads is None else num_reads
+        hottest, coldest = _temperatures(beta_range)
+        annealer = SimulatedAnnealing(
+            replica_count=require_count("num_reads", reads),
+            sweep_count=num_sweeps,
+            hottest=hottest,
+            coldest=coldest,
+        )
+        return _sample_set(
+            annealer,
+            bqm,
+            seed,
             time_limit=time_limit,
             report=None if interrupt_function is None else lambda _: interrupt_function(),
             initial_states=None if states is None else np.resize(states, (reads, states.shape[1])),
         )
-        return _sample_set(bqm, samples, seed, time.perf_counter() - start)
 
 
-def _read_count(num_reads: int | None, states: Any) -> int:
-    if num_reads is None:
-        return 1 if states is None else len(states)
-    return require_count("num_reads", num_reads)
-
-
-def _drawn(seed: int | None) -> int:
-    return int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else seed
-
-
-def _annealer(
-    read_count: int, sweep_count: int, beta_range: tuple[float, float] | None
-) -> SimulatedAnnealing:
+def _temperatures(beta_range: tuple[float, float] | None) -> tuple[float | None, float | None]:
     if beta_range is None:
-        return SimulatedAnnealing(replica_count=read_count, sweep_count=sweep_count)
+        return None, None
     first, last = beta_range
     if not 0 < first <= last:
         raise RangeError(
             f"beta_range must be (first, last) with 0 < first <= last; got {beta_range}"
         )
-    return SimulatedAnnealing(
-        replica_count=read_count, sweep_count=sweep_count, hottest=1 / first, coldest=1 / last
-    )
+    return 1 / first, 1 / last
 
 
 def _initial_states(bqm: dimod.BinaryQuadraticModel, initial_states: Any) -> Any:
     """Rows of bits in the order of the model's variables, from anything dimod takes as samples."""
-    if initial_states is None:
-        return None
     given = dimod.SampleSet.from_samples_bqm(initial_states, bqm).change_vartype(
         "BINARY", inplace=False
     )
@@ -306,15 +292,17 @@ def _initial_states(bqm: dimod.BinaryQuadraticModel, initial_states: Any) -> Any
 
 
 def _sample_set(
-    bqm: dimod.BinaryQuadraticModel, samples: Samples, seed: int, seconds: float
+    sampler: Any, bqm: dimod.BinaryQuadraticModel, seed: int | None, **options: Any
 ) -> dimod.SampleSet:
-    """Samples in the names and the alphabet of the model."""
+    """Sample the model and return the samples with its variables and vartype."""
+    start = time.perf_counter()
+    if seed is None:
+        seed = int(np.random.SeedSequence().generate_state(1)[0])
+    samples: Samples = sampler.sample(Qubo.from_dimod(bqm), seed=seed, **options)
     info = {**samples.info, "seed": seed, "stop": samples.stop.name}
-    info["timing"] = {"sampling_seconds": seconds}
+    info["timing"] = {"sampling_seconds": time.perf_counter() - start}
     return dimod.SampleSet.from_samples_bqm(
-        dimod.as_samples((samples.bits, list(bqm.variables))), _binary(bqm), info=info
+        dimod.as_samples((samples.bits, list(bqm.variables))),
+        bqm.change_vartype("BINARY", inplace=False),
+        info=info,
     ).change_vartype(bqm.vartype, inplace=False)
-
-
-def _binary(bqm: dimod.BinaryQuadraticModel) -> dimod.BinaryQuadraticModel:
-    return bqm if bqm.vartype is dimod.BINARY else bqm.change_vartype("BINARY", inplace=False)

@@ -148,22 +148,17 @@ def _maximisation_form(qubo: Qubo) -> tuple[NDArray[np.float32], NDArray[np.floa
 
 def self_couplings(couplings: NDArray[np.float32], rule: str) -> NDArray[np.float32]:
     """Return w_i by the "spectral" or the "absolute" rule."""
+    from scipy.linalg import eigvalsh
+
     magnitudes = np.abs(couplings)
     sums = magnitudes.sum(axis=1)
     if rule == "absolute" or not len(couplings):
         return np.asarray(sums / 2)
-    largest = _largest_eigenvalue(-couplings)
+    last = len(couplings) - 1
+    largest = float(eigvalsh(-couplings.astype(np.float64), subset_by_index=[last, last])[0])
     is_weak = sums <= largest  # the set C of the paper by Okuyama et al.
     weak_sums = magnitudes[:, is_weak].sum(axis=1)
     return np.where(is_weak, sums - weak_sums / 2, largest / 2).astype(np.float32)
-
-
-def _largest_eigenvalue(matrix: NDArray[np.float32]) -> float:
-    from scipy.linalg import eigh
-
-    last = len(matrix) - 1
-    top = eigh(matrix.astype(np.float64), subset_by_index=[last, last], eigvals_only=True)
-    return float(top[0])
 
 
 def _device(torch: Any, name: str) -> Any:

@@ -37,15 +37,8 @@ class Replicas:
 
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Sweep once at each temperature."""
-        lists = self._lists
-        self.kernels.anneal_all(
-            self._packed,
-            self._energies,
-            self._generators,
-            self._order,
-            lists,
-            temperatures / lists.unit,
-        )
+        blocks = (self._packed, self._energies, self._generators)
+        self.kernels.anneal_all(*blocks, self._order, self._lists, temperatures / self._lists.unit)
         self.sweep += len(temperatures)
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from qubonn.checks import require_count
+from qubonn.checks import BitVector, require_count
 from qubonn.errors import FileFormatError
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.annealing import SimulatedAnnealing
@@ -42,7 +42,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """The temperatures that Nelder-Mead found, and the way there; use it for similar problems."""
+    """The temperatures that Nelder-Mead found, and all its trials; use it for similar problems."""
 
     hottest: float
     coldest: float
@@ -108,7 +108,7 @@ class TunedAnnealing:
     """A sampler that tunes its temperatures in every run and keeps the best state of all anneals.
 
     This is the other reading of the paper's "this entire annealing procedure was independently
-    repeated for training each BNN". The states of the best anneal come back, with the best state of
+    repeated for training each BNN". Returns the states of the best anneal and the best state of
     every other one; ``samples.info["tuning"]`` is the `Tuning`.
     """
 
@@ -138,7 +138,7 @@ class TunedAnnealing:
 
 
 class _Stopped(Exception):
-    """Leaves scipy's loop when the watch says so."""
+    """Leaves scipy's loop when the run must stop."""
 
     def __init__(self, stop: Stop) -> None:
         self.stop = stop
@@ -148,34 +148,24 @@ class _Search:
     """The anneals of one tuning and what they found."""
 
     def __init__(
-        self,
-        qubo: Qubo,
-        annealer: SimulatedAnnealing,
-        evaluation_count: int,
-        objective: Objective,
-        seed: int,
+        self, qubo: Qubo, annealer: SimulatedAnnealing, count: int, objective: Objective, seed: int
     ) -> None:
         self.qubo, self.annealer, self.objective = qubo, annealer, objective
-        self.evaluation_count = require_count("evaluation_count", evaluation_count)
+        self.evaluation_count = require_count("evaluation_count", count)
         self.seed = require_seed(seed)
-        self.seeds = np.random.SeedSequence(seed).generate_state(evaluation_count).tolist()
+        self.seeds = np.random.SeedSequence(seed).generate_state(count).tolist()
         self.trials: list[Trial] = []
-        self.best_states: list[Any] = []
+        self.best_states: list[BitVector] = []
         self.best: Samples
 
     def run(self, watch: Watch) -> Stop:
         """Run Nelder-Mead over the logarithms of both temperatures until the budget is spent."""
         from scipy.optimize import minimize
 
-        hottest, coldest = self.annealer.temperatures_for(self.qubo)
-        start = np.log([hottest, coldest])
+        start = np.log(self.annealer.temperatures_for(self.qubo))
         simplex = start + np.array([[0.0, 0.0], [0.7, 0.0], [0.0, -0.7]])  # a factor of two
-        options: Any = {
-            "initial_simplex": simplex,
-            "maxfev": self.evaluation_count,
-            "xatol": 0.0,
-            "fatol": 0.0,
-        }
+        options: Any = {"initial_simplex": simplex, "maxfev": self.evaluation_count}
+        options |= {"xatol": 0.0, "fatol": 0.0}
         try:
             minimize(self._anneal, start, (watch,), method="Nelder-Mead", options=options)
         except _Stopped as stopped:
@@ -189,11 +179,10 @@ class _Search:
     def tuning(self) -> Tuning:
         """The trial with the lowest objective, and all the others."""
         best = min(self.trials, key=lambda trial: trial.value)
-        name = getattr(self.objective, "__name__", type(self.objective).__name__)
         return Tuning(
             hottest=best.hottest,
             coldest=best.coldest,
-            objective=name,
+            objective=getattr(self.objective, "__name__", type(self.objective).__name__),
             evaluation_count=self.evaluation_count,
             replica_count=self.annealer.replica_count,
             sweep_count=self.annealer.sweep_count,
@@ -206,20 +195,17 @@ class _Search:
         if number == self.evaluation_count:
             raise _Stopped(Stop.FINISHED)
         hottest, coldest = (exp(value) for value in sorted(logarithms, reverse=True))
-        annealer = replace(self.annealer, hottest=hottest, coldest=coldest)
-        limit = None if watch.time_limit is None else max(watch.seconds_left, 1e-3)
-        samples = annealer.sample(
+        samples = replace(self.annealer, hottest=hottest, coldest=coldest).sample(
             self.qubo,
             seed=self.seeds[number],
-            time_limit=limit,
+            time_limit=None if watch.time_limit is None else max(watch.seconds_left, 1e-3),
             target_energy=watch.target_energy,
         )
-        value = self.objective(samples)
-        if not self.trials or value < min(trial.value for trial in self.trials):
+        value, energy = self.objective(samples), float(samples.best_energy)
+        if all(value < trial.value for trial in self.trials):
             self.best = samples
         self.best_states.append(samples.best)
         is_complete = samples.stop is Stop.FINISHED
-        energy = float(samples.best_energy)
         self.trials.append(Trial(hottest, coldest, value, energy, is_complete))
         lowest = min(trial.best_energy for trial in self.trials)
         verdict = watch.verdict((number + 1) / self.evaluation_count, lowest)
