@@ -12,7 +12,6 @@ from qubonn.checks import BitMatrix, BitVector, IntVector, SpinMatrix, require_b
 from qubonn.errors import ShapeError
 from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork
-from qubonn.network.forward import plan_all, pre_activations_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +41,8 @@ def implied(
 
 def residuals(variables: Variables, assignment: Assignment) -> NDArray[np.int64]:
     """Return, for each example and neuron, what H1 squares: zero where the constraint holds."""
-    topology, network = variables.topology, assignment.network
-    plan = plan_all(topology, network.weight_spins, network.bias_spins)
-    sums = pre_activations_of(plan, topology, assignment.activation_spins).astype(np.int64)
+    topology = variables.topology
+    sums = assignment.network.pre_activations_at(assignment.activation_spins).astype(np.int64)
     fan_in = topology.fan_in[topology.input_count :]
     positive_count = (sums + fan_in + 1) // 2  # rho in the paper
     own_bits = (assignment.activation_spins[:, topology.input_count :] > 0).astype(np.int64)

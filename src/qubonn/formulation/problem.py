@@ -41,7 +41,7 @@ from qubonn.formulation.terms import (
 )
 from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork, Margins
-from qubonn.network.forward import plan_all, plan_levels, pre_activations_of, run_forward, sign
+from qubonn.network.forward import plan_levels, run_forward, sign
 from qubonn.quadratic import Hamiltonian, Qubo
 from qubonn.topology import Topology
 
@@ -253,8 +253,7 @@ class TrainingProblem:
     def certify(self, network: BinaryNetwork, activations: ArrayLike | None = None) -> Certificate:
         """Write the network out as a full assignment and judge it, without building the QUBO."""
         assignment = self.assignment(network, activations)
-        plan = plan_all(self.topology, network.weight_spins, network.bias_spins)
-        sums = pre_activations_of(plan, self.topology, assignment.activation_spins)
+        sums = network.pre_activations_at(assignment.activation_spins)
         return Certificate(
             self._terms(assignment),
             find_violations(self.variables, assignment),
@@ -316,14 +315,13 @@ class TrainingProblem:
         self, network: BinaryNetwork, held: NDArray[np.int64], held_spins: SpinMatrix
     ) -> SpinMatrix:
         """For each example the consistent state that agrees best with the outputs."""
-        plan = plan_all(self.topology, network.weight_spins, network.bias_spins)
         first = self.topology.input_count
         chosen = []
         rows = zip(self.input_spins, held_spins, self.output_spins, strict=True)
         for inputs, outputs, wanted in rows:
             settled = network.settle(inputs, clamped=(held, outputs))
             states = settled.states if len(settled.states) else settled.closest[None]
-            sums = pre_activations_of(plan, self.topology, states)
+            sums = network.pre_activations_at(states)
             wrong_count = (sign(sums) != states[:, first:]).sum(axis=1)
             wrong_count += (states[:, self.topology.outputs.start :] != wanted).sum(axis=1)
             chosen.append(states[np.argmin(wrong_count)])

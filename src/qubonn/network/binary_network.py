@@ -28,7 +28,9 @@ from qubonn.network.forward import (
     ForwardPass,
     LevelPlan,
     Margins,
+    plan_all,
     plan_levels,
+    pre_activations_of,
     run_forward,
     sign,
 )
@@ -103,6 +105,10 @@ class BinaryNetwork:
     def pre_activations(self, inputs: ArrayLike) -> NDArray[np.int32]:
         """Return bias plus weighted sum of every neuron, before the sign; pi in the paper."""
         return self.forward(inputs).pre_activations
+
+    def pre_activations_at(self, activation_spins: SpinMatrix) -> NDArray[np.int32]:
+        """Return the same for given activations of all nodes; cycles do not matter."""
+        return pre_activations_of(self._full_plan, self.topology, activation_spins)
 
     def margins(self, inputs: ArrayLike) -> Margins:
         """Return the magnitudes of all pre-activations, with S1 and S2 of the paper."""
@@ -190,6 +196,12 @@ class BinaryNetwork:
     @cached_property
     def _plan(self) -> tuple[LevelPlan, ...]:
         return plan_levels(self.topology, self.weight_spins, self.bias_spins)
+
+    @cached_property
+    def _full_plan(self) -> tuple[LevelPlan, ...]:
+        if self.topology.is_acyclic:
+            return self._plan
+        return plan_all(self.topology, self.weight_spins, self.bias_spins)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BinaryNetwork):

@@ -121,8 +121,8 @@ def plan_levels(
 
 
 def plan_all(topology: Topology, weights: SpinVector, biases: SpinVector) -> tuple[LevelPlan, ...]:
-    """Prepare pre-activations of all neurons from complete activations; cycles do not matter."""
-    levels = _arcs_of_levels(topology, () if topology.is_acyclic else None)
+    """Prepare pre-activations of all neurons from given activations; cycles do not matter."""
+    levels = _arcs_of_levels(topology, None)
     return tuple(_plan(topology, arcs, weights, biases) for arcs in levels)
 
 

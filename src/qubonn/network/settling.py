@@ -21,14 +21,7 @@ from qubonn.checks import (
     require_spins,
 )
 from qubonn.errors import RangeError, ShapeError
-from qubonn.network.forward import (
-    chunks,
-    plan_all,
-    plan_levels,
-    pre_activations_of,
-    run_forward,
-    sign,
-)
+from qubonn.network.forward import chunks, plan_levels, run_forward, sign
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
@@ -143,7 +136,6 @@ class _Consistency:
         self.is_free[: self.topology.input_count] = False
         self.is_free[self.held] = False
         self.input_spins = input_spins
-        self.plan = plan_all(network.topology, network.weight_spins, network.bias_spins)
 
     def complete(self, states: SpinMatrix) -> SpinMatrix:
         """Write the inputs and the held spins into states."""
@@ -154,7 +146,7 @@ class _Consistency:
     def inconsistencies(self, states: SpinMatrix) -> NDArray[np.int64]:
         """Count the free neurons whose spin is not the sign of their pre-activation."""
         first = self.topology.input_count
-        wanted = sign(pre_activations_of(self.plan, self.topology, states))
+        wanted = sign(self.network.pre_activations_at(states))
         return np.asarray(((wanted != states[:, first:]) & self.is_free[first:]).sum(axis=1))
 
     def rules(self) -> dict[int, tuple[IntVector, NDArray[np.float32], int]]:
