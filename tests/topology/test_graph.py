@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qubonn import checks
@@ -319,6 +319,7 @@ def test_levels_ignore_the_arcs_that_leave_cut_nodes(case: tuple[Topology, set[i
         assert_in_order(levels, topology, cut)
 
 
+@settings(deadline=None)  # imports scipy.sparse
 @given(topologies_with_cut())
 def test_the_arc_that_is_named_lies_on_a_cycle_that_is_not_cut(
     case: tuple[Topology, set[int]],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector
 from qubonn.formulation.bits import shifts_of, top_bits_of
 from qubonn.topology import Topology
+from qubonn.topology.blocks import alike
 
 
 @lru_cache(maxsize=16)
@@ -90,20 +91,18 @@ class Structure:
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
         """The neurons, grouped so that those of one shape can be built together."""
-        first = self.topology.input_count
-        fan_in = self.topology.fan_in[first:]
-        targets = self.topology.target_of[self.product_arcs]
-        free_count = np.bincount(targets, minlength=self.topology.node_count)[first:]
-        shapes = np.stack([fan_in, free_count, self.is_known[first:]], axis=1)
-        _, group_of = np.unique(shapes, axis=0, return_inverse=True)
-        groups = (np.flatnonzero(group_of == group) for group in range(group_of.max() + 1))
-        return tuple(self._alike(neurons, int(free_count[neurons[0]])) for neurons in groups)
+        topology = self.topology
+        targets = topology.target_of[self.product_arcs]
+        free_count = np.bincount(targets, minlength=topology.node_count)
+        nodes = np.arange(topology.input_count, topology.node_count)
+        groups = alike(topology, nodes, free_count[nodes], self.is_known[nodes])
+        return tuple(self._alike(some, arcs, int(free_count[some[0]])) for some, arcs in groups)
 
-    def _alike(self, neurons: IntVector, free_count: int) -> Alike:
-        topology, nodes = self.topology, self.topology.input_count + neurons
-        starts, _ = topology.arcs_by_target
-        fan_in, top_bit = int(topology.fan_in[nodes[0]]), int(self.top_bit[neurons[0]])
-        arcs = self._sorted_arcs[starts[nodes][:, None] + np.arange(fan_in)]
+    def _alike(self, nodes: IntVector, arcs: NDArray[np.int64], free_count: int) -> Alike:
+        topology, neurons = self.topology, nodes - self.topology.input_count
+        fan_in, top_bit = arcs.shape[1], int(self.top_bit[neurons[0]])
+        is_free = ~self.is_known[topology.source_of[arcs]]
+        arcs = np.take_along_axis(arcs, np.argsort(is_free, axis=1, kind="stable"), 1)
         known_arcs, free_arcs = np.split(arcs, [fan_in - free_count], axis=1)
         known_sources = topology.source_of[known_arcs]
         if (known_sources == known_sources[0]).all():
@@ -124,9 +123,3 @@ class Structure:
     @cached_property
     def _count_start(self) -> IntVector:
         return np.cumsum(self.top_bit) - self.top_bit
-
-    @cached_property
-    def _sorted_arcs(self) -> IntVector:
-        """Arcs by target; for each target those from known sources first."""
-        is_free = ~self.is_known[self.topology.source_of]
-        return np.argsort(2 * self.topology.target_of + is_free, kind="stable")
