@@ -1,4 +1,4 @@
-# For people who change the code; using qubonn needs none of this.
+# For developers; using qubonn needs none of this.
 BIN ?= .venv/bin
 
 .PHONY: setup check format test lint measures docs

@@ -1,7 +1,7 @@
 """JointNetwork: networks that share their inputs and decide together, as one network.
 
 Networks, reading -> one network, its votes, what must happen for another decision, and from margins
-a lower bound on the input flips for that.  A network alone is joined with none.
+a lower bound on the input flips for that.  A single network is the case of one member.
 
 The bound: paper, section "Maximising sum of margins": a margin is how far a neuron is from changing
 its sign. A neuron whose sum must fall by `need` changes only if enough of its sources do. With t
