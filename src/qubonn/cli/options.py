@@ -31,7 +31,10 @@ def option(*names: str, **settings: Any) -> Any:
 
 
 def gathered(name: str, record: type, **defaults: Any) -> Decorator:
-    """Return a decorator: the command gets the options of a record as one argument `name`."""
+    """Return a decorator: the command gets the options of a record as one argument `name`.
+
+    `defaults` replace those of the fields.
+    """
 
     def decorate(function: Function) -> Function:
         @wraps(function)
