@@ -1,5 +1,6 @@
-"""Tests that other people's samplers can inherit."""
+"""Tests to inherit, for samplers and engines written elsewhere."""
 
+from qubonn.testing.engine_contract import EngineContract
 from qubonn.testing.sampler_contract import SamplerContract
 
-__all__ = ["SamplerContract"]
+__all__ = ["EngineContract", "SamplerContract"]

@@ -7,6 +7,7 @@
 Plain asserts, so any test runner that collects classes will do.
 """
 
+import signal
 import time
 
 import numpy as np
@@ -27,7 +28,7 @@ class SamplerContract:
         raise NotImplementedError
 
     def make_long_sampler(self) -> Sampler | None:
-        """Return it with so much work that it would run for minutes, or None if that cannot be."""
+        """Return it with minutes of work, or None if it has no such setting."""
         return None
 
     def test_it_is_a_sampler(self) -> None:
@@ -43,7 +44,7 @@ class SamplerContract:
             assert len(samples) >= 1
 
     def test_it_repeats_itself_for_the_same_seed(self) -> None:
-        """Two runs, one answer."""
+        """Two runs, the same samples."""
         if self.has_seed:
             qubo = random_qubo(20, 4)
             first = self.make_sampler().sample(qubo, seed=5)
@@ -74,7 +75,7 @@ class SamplerContract:
         assert samples.best_energy == 3
 
     def test_it_solves_a_problem_of_one_variable(self) -> None:
-        """One bit, either way round."""
+        """One bit, of either sign."""
         for value, bit in ((-2, 1), (2, 0)):
             samples = self.make_sampler().sample(Qubo.of([0], [0], [value], variable_count=1))
             assert samples.best.tolist() == [bit]
@@ -123,6 +124,20 @@ class SamplerContract:
             assert len(seen) == 3
             assert [step.part for step in seen] == sorted(step.part for step in seen)
             assert samples.best_energy <= min(step.best_energy for step in seen) + 1e-6
+
+    def test_it_returns_what_it_has_on_ctrl_c(self) -> None:
+        """The signal comes while the run reports its progress."""
+        sampler = self.make_long_sampler()
+        if sampler is not None:
+            qubo = random_qubo(24, 11)
+            samples = sampler.sample(qubo, report=press_ctrl_c, time_limit=60)
+            assert samples.stop is Stop.INTERRUPTED
+            assert np.array_equal(samples.energies, qubo.energy(samples.bits))
+
+
+def press_ctrl_c(progress: Progress) -> None:
+    """Send this process the signal of Ctrl-C."""
+    signal.raise_signal(signal.SIGINT)
 
 
 def random_qubo(variable_count: int, seed: int, *, whole: bool = True) -> Qubo:

@@ -1,0 +1,153 @@
+"""EngineContract: what every engine promises, as a test class to inherit.
+
+    class TestMyEngine(EngineContract):
+        def make_engine(self):
+            return MyEngine()
+
+Plain asserts, so any test runner that collects classes will do.
+"""
+
+import time
+
+import numpy as np
+
+from qubonn.engines import Engine, Solutions
+from qubonn.formulation import TrainingProblem
+from qubonn.network import BinaryNetwork
+from qubonn.samplers import Exhaustive
+from qubonn.stopping import Progress, Stop
+from qubonn.testing.sampler_contract import press_ctrl_c
+from qubonn.topology import Topology
+
+
+class EngineContract:
+    """Inherit, return your engine from `make_engine`, and switch off what it cannot promise."""
+
+    has_seed = True  # the same seed gives the same networks
+    has_own_energies = False  # instead of the total H; 0 or less still means feasible
+    slack_seconds = 1.5  # that a time limit may be overrun
+
+    def make_engine(self) -> Engine:
+        """Return the engine under test, small enough to finish in a second or so."""
+        raise NotImplementedError
+
+    def make_long_engine(self) -> Engine | None:
+        """Return it with minutes of work, or None if it has no such setting."""
+        return None
+
+    def require_sound(self, found: Solutions) -> None:
+        """Assert that shapes fit the problem and that energies rise and belong to the networks."""
+        topology, count = found.problem.topology, len(found)
+        assert found.weight_spins.shape == (count, topology.weight_count)
+        assert found.bias_spins.shape == (count, topology.neuron_count)
+        assert count >= 1
+        assert (np.diff(found.energies) >= 0).all()
+        if not self.has_own_energies:
+            for number, energy in enumerate(found.energies):
+                activations = found.activation_spins[number]
+                certificate = found.problem.certify(found.network(number), activations)
+                assert np.isclose(energy, certificate.terms.total, rtol=1e-6)
+
+    def test_it_is_an_engine(self) -> None:
+        """The protocol is there."""
+        assert isinstance(self.make_engine(), Engine)
+
+    def test_it_returns_networks_with_their_energies_best_first(self) -> None:
+        """With and without a margin."""
+        for problem in (
+            planted_problem(Topology.dense(4, 3, 2), 1),
+            planted_problem(Topology.dense(4, 3, 2), 2, margin_strength=0.125),
+        ):
+            self.require_sound(self.make_engine().solve(problem, seed=3))
+
+    def test_it_repeats_itself_for_the_same_seed(self) -> None:
+        """Two runs, the same networks."""
+        if self.has_seed:
+            problem = planted_problem(Topology.dense(4, 3, 2), 3)
+            first, second = (self.make_engine().solve(problem, seed=5) for _ in range(2))
+            assert np.array_equal(first.weight_spins, second.weight_spins)
+            assert np.array_equal(first.bias_spins, second.bias_spins)
+
+    def test_it_finds_a_network_where_one_exists(self) -> None:
+        """The examples come from a random network of the same topology."""
+        for seed in range(3):
+            problem = planted_problem(Topology.dense(4, 3, 1), seed)
+            network = self.make_engine().solve(problem, seed=0).network()
+            assert problem.certify(network).is_feasible
+
+    def test_it_reaches_the_energy_that_enumeration_proves(self) -> None:
+        """XOR without hidden neurons is infeasible: the lowest energy is known by enumeration."""
+        problem = TrainingProblem(Topology.dense(2, 1), XOR, [[-1], [1], [1], [-1]])
+        found = self.make_engine().solve(problem, seed=0)
+        self.require_sound(found)
+        if not self.has_own_energies:
+            assert found.energies[0] == Exhaustive().sample(problem.qubo()).best_energy
+
+    def test_it_accepts_a_problem_without_hidden_neurons(self) -> None:
+        """A single layer, several outputs."""
+        problem = planted_problem(Topology.dense(5, 2), 4)
+        found = self.make_engine().solve(problem, seed=0)
+        self.require_sound(found)
+        assert problem.certify(found.network()).is_feasible
+
+    def test_it_stops_when_the_time_is_up(self) -> None:
+        """Minutes of work return soon, with networks, and say why."""
+        engine = self.make_long_engine()
+        if engine is not None:
+            problem = planted_problem(Topology.dense(6, 4, 2), 5)
+            self.make_engine().solve(problem)  # compile first
+            start = time.perf_counter()
+            found = engine.solve(problem, time_limit=0.2)
+            assert time.perf_counter() - start < 0.2 + self.slack_seconds
+            assert found.stop is Stop.TIME_LIMIT
+            self.require_sound(found)
+
+    def test_it_stops_at_the_target_and_repeats_itself(self) -> None:
+        """A feasible network ends minutes of work, twice in the same way."""
+        engine = self.make_long_engine()
+        if engine is not None:
+            problem = planted_problem(Topology.dense(4, 3, 1), 6)
+            first = engine.solve(problem, seed=1, target_energy=0, time_limit=60)
+            assert first.stop is Stop.TARGET
+            assert first.energies[0] <= 0
+            self.require_sound(first)
+            if self.has_seed:
+                second = engine.solve(problem, seed=1, target_energy=0, time_limit=60)
+                assert np.array_equal(first.weight_spins, second.weight_spins)
+
+    def test_it_reports_progress_and_stops_when_the_report_says_so(self) -> None:
+        """Parts rise up to the third report, which ends the run."""
+        engine = self.make_long_engine()
+        if engine is not None:
+            seen: list[Progress] = []
+
+            def report(progress: Progress) -> bool:
+                seen.append(progress)
+                return len(seen) == 3
+
+            problem = planted_problem(Topology.dense(6, 4, 2), 7)
+            found = engine.solve(problem, report=report, time_limit=60)
+            assert found.stop is Stop.INTERRUPTED
+            assert len(seen) == 3
+            assert [step.part for step in seen] == sorted(step.part for step in seen)
+
+    def test_it_returns_what_it_has_on_ctrl_c(self) -> None:
+        """The signal comes while the run reports its progress."""
+        engine = self.make_long_engine()
+        if engine is not None:
+            problem = planted_problem(Topology.dense(6, 4, 2), 8)
+            found = engine.solve(problem, report=press_ctrl_c, time_limit=60)
+            assert found.stop is Stop.INTERRUPTED
+            self.require_sound(found)
+
+
+XOR = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+
+
+def planted_problem(
+    topology: Topology, seed: int, *, margin_strength: float = 0
+) -> TrainingProblem:
+    """Return six random examples with the outputs of a random network: a feasible problem."""
+    inputs = np.random.default_rng(seed).choice([-1, 1], size=(6, topology.input_count))
+    outputs = BinaryNetwork.random(topology, seed=seed).predict_outputs(inputs)
+    return TrainingProblem(topology, inputs, outputs, margin_strength=margin_strength)
