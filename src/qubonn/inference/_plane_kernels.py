@@ -38,6 +38,7 @@ def run_plane_step(tables, step, parameters, inputs, scratch, planes, chunk_coun
     """Run one step of one network on a block: strips, or words to planes, or planes to words."""
     end = step["first"] + step["count"]
     if step["kind"] == SLIDE:
+        votes, output_count = scratch.votes, tables.output_count
         zeros = tables.node_count
         biases = zeros + tables.longest
         for number in range(step["first"], end):
@@ -49,24 +50,17 @@ def run_plane_step(tables, step, parameters, inputs, scratch, planes, chunk_coun
                     run_hidden(strip, row, planes, counts)
                 else:
                     run_outputs(
-                        strip,
-                        row,
-                        planes,
-                        counts,
-                        scratch.votes,
-                        tables.output_count,
-                        chunk_count,
-                        is_sums,
+                        strip, row, planes, counts, votes, output_count, chunk_count, is_sums
                     )
-    elif step["kind"] == SPREAD and step["reads_inputs"]:
-        stride, place = tables.input_row_count * CHUNK, inputs.first + step["row"] * CHUNK
-        spread(tables.spans[step["first"] : end], inputs.words, place, stride, planes, chunk_count)
-    elif step["kind"] == SPREAD:
-        stride, place = tables.row_count * CHUNK, step["row"] * CHUNK
-        spread(tables.spans[step["first"] : end], scratch.words, place, stride, planes, chunk_count)
+        return
+    words, place, rows = scratch.words, 0, tables.row_count
+    if step["reads_inputs"]:
+        words, place, rows = inputs.words, inputs.first, tables.input_row_count
+    spans, place = tables.spans[step["first"] : end], place + step["row"] * CHUNK
+    if step["kind"] == SPREAD:
+        spread(spans, words, place, rows * CHUNK, planes, chunk_count)
     else:
-        stride, place = tables.row_count * CHUNK, step["row"] * CHUNK
-        gather(tables.spans[step["first"] : end], scratch.words, place, stride, planes, chunk_count)
+        gather(spans, words, place, rows * CHUNK, planes, chunk_count)
 
 
 # ---- strips ------------------------------------------------------------------------------------

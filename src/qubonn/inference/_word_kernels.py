@@ -37,45 +37,30 @@ def run_blocks(tables, inputs, parameters, scratch, planes, is_sums, votes, spin
         for member in range(len(parameters)):
             for number in range(tables.opening if member else 0, len(tables.steps)):
                 step = tables.steps[number]
+                own = parameters[member]
                 if step["kind"] == DENSE:
-                    sources, first_place, rows = scratch.words, 0, tables.row_count
+                    words, place, rows = scratch.words, 0, tables.row_count
                     if step["reads_inputs"]:
-                        sources, first_place = inputs, first_input
-                        rows = tables.input_row_count
+                        words, place, rows = inputs, first_input, tables.input_row_count
                     for first in range(0, step["count"], 64):
                         for chunk in range(chunk_count):
-                            place = first_place + (chunk * rows + step["row"]) * CHUNK
-                            run_dense(
-                                step,
-                                first,
-                                parameters[member],
-                                Chunk(sources, place),
-                                Chunk(scratch.words, chunk * tables.row_count * CHUNK),
-                                Chunk(scratch.votes, chunk * tables.output_count * CHUNK),
-                                tables.columns,
-                                is_sums,
-                            )
+                            sources = Chunk(words, place + (chunk * rows + step["row"]) * CHUNK)
+                            run_dense(tables, step, first, own, sources, scratch, chunk, is_sums)
                 elif planes is not None:
+                    block_inputs = Chunk(inputs, first_input)
                     run_plane_step(
-                        tables,
-                        step,
-                        parameters[member],
-                        Chunk(inputs, first_input),
-                        scratch,
-                        planes,
-                        chunk_count,
-                        is_sums,
+                        tables, step, own, block_inputs, scratch, planes, chunk_count, is_sums
                     )
         write_votes(scratch.votes.view(np.int64), len(parameters), is_sums, block, votes, spins)
 
 
 @njit(cache=True)
-def run_dense(step, first, parameters, sources, target, votes, columns, is_sums):
+def run_dense(tables, step, first, parameters, sources, scratch, chunk, is_sums):
     """Compute up to 64 neurons of a layer, from `first` on, for one chunk of examples.
 
-    They read the chunk `sources`; their own word goes to the chunk `target`, and outputs add to the
-    chunk `votes`.
+    They read `sources`; their own word goes to the scratch, and outputs add to its votes.
     """
+    first_vote = chunk * tables.output_count * CHUNK
     fan_in, neuron_count = step["fan_in"], min(64, step["count"] - first)
     word_count = (fan_in + 63) // 64
     weight = step["weight_word"] + first * word_count
@@ -90,15 +75,16 @@ def run_dense(step, first, parameters, sources, target, votes, columns, is_sums)
         weight += word_count
         spins = (spins >> ONE) | (excess & SIGN)
         if step["first_column"] >= 0:
-            column = votes.first + columns[step["first_column"] + first + neuron] * CHUNK
-            total = load_at(votes.words, column, THIRTY_TWO)
+            column = first_vote + tables.columns[step["first_column"] + first + neuron] * CHUNK
+            total = load_at(scratch.votes, column, THIRTY_TWO)
             if is_sums:
                 total = total - (excess << ONE) - np.uint64(1 - fan_in % 2)
             else:
                 total = total + (excess >> SIGN_PLACE)
-            store_at(votes.words, column, total)
+            store_at(scratch.votes, column, total)
     spins = spins >> np.uint64(64 - neuron_count)
-    store_at(target.words, target.first + (step["target_row"] + first // 64) * CHUNK, spins)
+    row = chunk * tables.row_count + step["target_row"] + first // 64
+    store_at(scratch.words, row * CHUNK, spins)
 
 
 @njit(cache=True)
