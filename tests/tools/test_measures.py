@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import measures
+import road
 import source_tree
 
 INIT = '"""A package."""\n\n__all__ = ["one", "two"]\n'
@@ -56,7 +57,7 @@ def tests(tmp_path: Path) -> Path:
 
 
 def _printed(package: Path, tests: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    measures.report(package, tests, [])
+    measures.report(package, tests, None)
     return capsys.readouterr().out
 
 
@@ -128,7 +129,7 @@ def test_what_exceeds_a_limit_is_named(
     package: Path, tests: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measures, "MOST_MODULES", 4)
-    assert measures.report(package, tests, ["a.py"] * 36) == [
+    assert measures.report(package, tests, road.Road(["a.py"] * 36, [])) == [
         "modules: 5, at most 4",
         "arguments of kernel made.deep._kernels.add: 9, at most 8",
         "modules with a test file: 33%, at least 90%",
