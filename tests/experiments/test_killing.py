@@ -13,49 +13,32 @@ from pathlib import Path
 
 import pytest
 
-from experiments.tiny import native, results
-from qubonn.experiments.runner import complete
-from qubonn.experiments.store import Store
-from qubonn.experiments.workers import InThisProcess
+from experiments.tiny import dice, native, results
+from qubonn.experiments import Run, Store, complete, runs_of, workers
 
-# Runs that do no work but take a moment, so that there is time to be killed in.
-PRETEND = """
-    import dataclasses, sys, time
-    sys.path.insert(0, {tests!r})
-    from experiments.tiny import native, outcome
-    from qubonn.experiments import runner
-    from qubonn.experiments.store import Store
-    from qubonn.experiments.workers import InThisProcess
-
-    def task(study, run, temperatures):
-        time.sleep(0.002)
-        return outcome(seed=study.seed_of(run)), "{{}}"
-
-    runner.task = task
-    with Store.open({path!r}, native()) as store:
-        print(runner.complete(store, {count}, InThisProcess()))
-"""
-REAL = """
+PROGRAM = """
     import sys
     sys.path.insert(0, {tests!r})
-    from experiments.tiny import native
-    from qubonn.experiments.runner import complete
-    from qubonn.experiments.store import Store
-    from qubonn.experiments.workers import InThisProcess, LocalProcesses
+    from experiments.tiny import dice, native
+    from qubonn.experiments import Store, complete, runs_of, workers
 
     if __name__ == "__main__":
-        workers = {workers}
-        with Store.open({path!r}, native()) as store:
-            print(complete(store, {count}, workers))
-        workers.close()
+        study = {study}
+        with Store.open({path!r}, study) as store, workers({jobs}) as parallel:
+            print(complete(study, store, runs_of(study.settings, {count}), parallel))
 """
+PRETEND = "dice(seconds=0.002)"
 TESTS = str(Path(__file__).parents[1])
 
 
-def start(program: str, folder: Path, **given: object) -> "subprocess.Popen[str]":
+def start(
+    folder: Path, study: str, path: Path, count: int, jobs: int = 1
+) -> "subprocess.Popen[str]":
     script = folder / "program.py"  # a file, as new processes import it
-    script.write_text(textwrap.dedent(program).format(tests=TESTS, **given))
-    return subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    text = textwrap.dedent(PROGRAM)
+    script.write_text(text.format(tests=TESTS, study=study, path=str(path), count=count, jobs=jobs))
+    pipe, command = subprocess.PIPE, [sys.executable, str(script)]
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
 def row_count(path: Path) -> int:
@@ -91,7 +74,7 @@ def test_killing_a_process_again_and_again_loses_nothing_that_was_finished(
     path, count, chance = tmp_path / "tiny.sqlite", 25 * deaths, random.Random(0)
     before = 0
     for _ in range(deaths):
-        process = start(PRETEND, tmp_path, path=str(path), count=count)
+        process = start(tmp_path, PRETEND, path, count)
         goal = before + chance.randint(1, 40)
         wait_for(lambda goal=goal: row_count(path) >= goal)  # type: ignore[misc]
         time.sleep(chance.random() * 0.01)
@@ -100,35 +83,42 @@ def test_killing_a_process_again_and_again_loses_nothing_that_was_finished(
         assert is_whole(path)
         assert row_count(path) >= goal
         before = row_count(path)
-    process = start(PRETEND, tmp_path, path=str(path), count=count)
-    output, _ = process.communicate(timeout=60)
+    output, _ = start(tmp_path, PRETEND, path, count).communicate(timeout=60)
     assert int(output) == 2 * count - before  # exactly what was missing
-    study = native()
+    study = dice(seconds=0.002)
     found = results(path)
     assert len(found) == 2 * count
-    assert all(record["seed"] == study.seed_of(run) for run, record in found.items())
+    for run in runs_of(study.settings, count):
+        assert found[run.key]["seed"] == study.seed_of(run)
 
 
-def test_processes_that_work_together_do_each_run_once(tmp_path: Path) -> None:
-    path, count = tmp_path / "tiny.sqlite", 150
-    processes = [start(PRETEND, tmp_path, path=str(path), count=count) for _ in range(3)]
-    done = [int(process.communicate(timeout=60)[0]) for process in processes]
-    assert sum(done) == 2 * count == row_count(path)
-    assert min(done) > 0
+def test_a_second_process_on_a_store_gets_one_clear_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.sqlite"
+    first = start(tmp_path, PRETEND, path, 100_000)
+    wait_for(lambda: row_count(path) >= 5)
+    _, error = start(tmp_path, PRETEND, path, 10).communicate(timeout=60)
+    assert (
+        error.strip()
+        .splitlines()[-1]
+        .endswith(f"{path} is being written by another process; wait for it, or name another store")
+    )
+    assert row_count(path) >= 5
+    first.kill()
+    first.communicate()
     assert is_whole(path)
 
 
 def test_killed_in_the_middle_of_real_runs_the_rows_come_out_the_same(tmp_path: Path) -> None:
     path, count = tmp_path / "tiny.sqlite", 30
     for goal in (3, 20):
-        process = start(REAL, tmp_path, path=str(path), count=count, workers="InThisProcess()")
+        process = start(tmp_path, "native()", path, count)
         wait_for(lambda goal=goal: row_count(path) >= goal)  # type: ignore[misc]
         process.kill()
         process.communicate()
-    undisturbed = tmp_path / "undisturbed.sqlite"
+    undisturbed, study = tmp_path / "undisturbed.sqlite", native()
     for one in (path, undisturbed):
-        with Store.open(one, native()) as store:
-            complete(store, count, InThisProcess())
+        with Store.open(one, study) as store, workers() as parallel:
+            complete(study, store, runs_of(study.settings, count), parallel)
     assert results(path) == results(undisturbed)
 
 
@@ -150,23 +140,23 @@ def is_running(process: int) -> bool:
 
 def test_workers_end_when_the_process_that_started_them_is_killed(tmp_path: Path) -> None:
     path = tmp_path / "tiny.sqlite"
-    process = start(REAL, tmp_path, path=str(path), count=100_000, workers="LocalProcesses(2)")
+    process = start(tmp_path, "native()", path, 100_000, jobs=2)
     wait_for(lambda: row_count(path) >= 5)
-    workers = children_of(process.pid)
+    children = children_of(process.pid)
     process.kill()
     process.communicate()
-    assert len(workers) >= 2
-    wait_for(lambda: not any(is_running(worker) for worker in workers), 20)
+    assert len(children) >= 2
+    wait_for(lambda: not any(is_running(child) for child in children), 20)
     assert is_whole(path)
 
 
-def test_an_interrupt_ends_cleanly_and_gives_claims_back(tmp_path: Path) -> None:
+def test_an_interrupt_keeps_what_is_finished_and_frees_the_store(tmp_path: Path) -> None:
     path = tmp_path / "tiny.sqlite"
-    process = start(PRETEND, tmp_path, path=str(path), count=10_000)
+    process = start(tmp_path, PRETEND, path, 10_000)
     wait_for(lambda: row_count(path) >= 5)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)
-    connection = sqlite3.connect(path)
-    assert connection.execute("SELECT count(*) FROM claims").fetchone() == (0,)
-    assert connection.execute("SELECT count(*) FROM owners").fetchone() == (0,)
-    connection.close()
+    study = dice(seconds=0.002)
+    with Store.open(path, study) as store, workers() as parallel:
+        assert len(store.rows()) >= 5
+        assert complete(study, store, [Run({"faces": 6}, 0)], parallel) == 0

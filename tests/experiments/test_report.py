@@ -1,241 +1,71 @@
-import csv
-import io
-import json
 import re
-import xml.dom.minidom
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from experiments.tiny import outcome, some_outcomes
-from qubonn.cli import main
-from qubonn.experiments.contents import contents_of
-from qubonn.experiments.markdown import markdown
-from qubonn.experiments.outcome import Temperatures
-from qubonn.experiments.performing import Tuned
-from qubonn.experiments.spec import TUNING, Run, Setting, Study
-from qubonn.experiments.store import Store
-from qubonn.experiments.studies import study_of
-from qubonn.experiments.summary import summarise
-
-HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>../../|*_`[x](y)'
-VERSIONS = json.dumps({"numpy": "<i>2</i>", "qubonn": "0.1.0"})
+from qubonn.errors import NotationError
+from qubonn.experiments import Cell, Table
+from qubonn.experiments.report import Picture, Report, Section
 
 
-def fill(folder: Path, study: Study, name: str, runs: int = 3) -> None:
-    with Store.open(folder / f"{name}.sqlite", study) as store:
-        for place in range(len(study.settings)):
-            if study.engine == "paper":
-                trials = ((5.0, 0.1, 1.0, 0.0),)
-                store.commit(
-                    Run(place, TUNING), Tuned(0, Temperatures(5.0, 0.1), trials, 1.0), VERSIONS
-                )
-            for number, one in enumerate(some_outcomes(runs, seed=place)):
-                store.commit(Run(place, number), one, VERSIONS)
+def drawn() -> object:
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots().plot([0, 1], [1, 0], color="#2f6fde")
+    return figure
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stores")
-    for study in (
-        study_of("architectures", "native"),
-        study_of("margins", "paper"),
-        study_of("dropout", "native"),
-    ):
-        fill(folder, study, study.label)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def page(folder: Path) -> str:
-    assert report(folder, "-o", folder / "report.html").exit_code == 0
-    return (folder / "report.html").read_text(encoding="utf-8")
-
-
-def report(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["report", *map(str, arguments)])
-
-
-class Tags(HTMLParser):
-    """Every tag with its attributes, and whether all are closed."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attributes)))
-        if tag != "meta":
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def test_the_page_needs_nothing_else(page: str) -> None:
-    tags = Tags(page)
-    assert tags.open == []
-    assert {tag for tag, _ in tags.tags}.isdisjoint({"script", "link", "img", "iframe", "object"})
-    for _, attributes in tags.tags:
-        assert not any(name.startswith("on") or name == "src" for name in attributes)
-        links = [attributes.get("href"), attributes.get("xlink:href")]
-        assert all(link is None or link.startswith("#") for link in links)
-    assert "url(http" not in page
-    assert "@import" not in page
-
-
-def test_the_page_has_every_table_and_figure(page: str) -> None:
-    tags = Tags(page).tags
-    assert sum(tag == "svg" for tag, _ in tags) == 3 + 5 + 1
-    ids = [attributes["id"] for _, attributes in tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    for name in ("table1", "architectures", "margins", "dropout", "how", "margins-paper-s"):
-        assert name in ids
-    assert page.count(">paper</td>") == 18 + 16 + 32
-    assert "0.734" in page
-    assert "Holm" in page
-
-
-def test_links_inside_figures_lead_somewhere(page: str) -> None:
-    ids = set(re.findall(r'id="([^"]+)"', page))
-    used = set(re.findall(r"url\(#([^)]+)\)", page)) | set(re.findall(r'href="#([^"]+)"', page))
-    assert used <= ids
-
-
-def test_figures_have_no_colour_of_their_own_in_the_page(page: str) -> None:
-    drawings = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
-    colours = {colour for drawing in drawings for colour in re.findall(r"#[0-9a-f]{6}\b", drawing)}
-    assert colours == set()
-    assert all("var(--first)" in drawing for drawing in drawings)
-
-
-def test_a_hostile_store_cannot_put_anything_into_the_page(tmp_path: Path) -> None:
-    study = Study(name=HOSTILE, engine="native", settings=(Setting(10), Setting(5)))
-    fill(tmp_path, study, "evil")
-    made = report(tmp_path, "-o", tmp_path / "out" / "report.html", "--csv", tmp_path / "csv")
-    assert made.exit_code == 0, made.output
-    text = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    tags = Tags(text)
-    assert {tag for tag, _ in tags.tags}.isdisjoint({"script", "img", "i"})
-    assert "&lt;script&gt;" in text
-    made = report(tmp_path, "--markdown", "-o", tmp_path / "out" / "report.md")
-    assert made.exit_code == 0, made.output
-    plain = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
-    assert "<script" not in plain.replace("\\<", "")
-    written = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.svg")]
-    assert len(written) == 3
-    assert all(re.fullmatch(r"out/report/[\w-]+\.svg", path) for path in written)
-
-
-def test_markdown_has_the_same_tables_and_whole_figures(folder: Path, tmp_path: Path) -> None:
-    made = report(folder, "--markdown", "-o", tmp_path / "r.md", "--files", tmp_path / "figures")
-    assert made.exit_code == 0, made.output
-    text = (tmp_path / "r.md").read_text(encoding="utf-8")
-    assert text.count("| paper |") == 18 + 16 + 32 + 3  # and heads of three tables
-    pictures = re.findall(r"!\[[^\]]*\]\((figures/[\w-]+\.svg)\)", text)
-    assert len(pictures) == 9
-    for picture in pictures:
-        xml.dom.minidom.parse(str(tmp_path / picture))
-    widths = {line.count("|") for line in text.splitlines() if line.startswith("| ")}
-    assert min(widths) > 3
-
-
-def test_a_template_is_filled_from_the_store(folder: Path, tmp_path: Path) -> None:
-    template = tmp_path / "template.md"
-    template.write_text(
-        "# Mine\n\nMean {{margins-paper network=10 margin_strength=0.02 test_mean}}, all "
-        "{{margins-paper network=10 margin_strength=0.02 all_accuracy}}.\n\n"
-        "<!-- table: margins -->\n\n<!-- figure: dropout-native-boxes -->\n\n"
-        "<!-- text: judging -->\n"
-    )
-    made = report(folder, "--markdown", "--template", template, "-o", tmp_path / "r.md")
-    assert made.exit_code == 0, made.output
-    text = (tmp_path / "r.md").read_text(encoding="utf-8")
-    runs = some_outcomes(3, seed=10)
-    mean = sum(run.test_accuracy for run in runs) / 3
-    assert text.startswith(f"# Mine\n\nMean {mean:.3f}, all 0.510.\n")
-    assert "<!--" not in text
-    assert "| 10 | 0.02 | paper | 200 |" in text
-
-
-def test_the_text_around_our_own_numbers_asks_only_for_what_there_is(tmp_path: Path) -> None:
-    summaries = []
-    for name in ("architectures", "margins", "dropout"):
-        for engine in ("paper", "native"):
-            study = study_of(name, engine)
-            fill(tmp_path, study, study.label, runs=2)
-            with Store.read(tmp_path / f"{study.label}.sqlite") as store:
-                summaries.append(summarise(store))
-    template = Path(__file__).parents[2] / "docs" / "reproduction" / "discussion.md"
-    text = markdown(contents_of(summaries), "reproduction", template.read_text(encoding="utf-8"))
-    assert "<!--" not in text
-    assert "{{" not in text
-
-
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ("<!-- table: bagels -->", "there is no table 'bagels' in this store; there are agreement"),
-        ("<!-- figure: margins -->", "there is no figure 'margins'"),
-        ("<!-- text: bagels -->", "texts are how, judging, marks and versions"),
-        ("{{margins-paper network=10 test_mean}}", "8 settings of this store fit"),
-        ("{{margins-paper network=10 margin_strength=0.02 bagels}}", "and a measure"),
-    ],
+TABLE = Table("sizes", "Sizes", ("name", "bits"), [(Cell("a|b"), Cell("<b>3</b>"))], "All *sizes*.")
+PICTURE = Picture("curve", "A <curve>", drawn)  # type: ignore[arg-type]
+REPORT = Report(
+    title="Studies",
+    introduction="What & why",
+    sections=[Section("first", "First", [TABLE, PICTURE])],
+    texts={"how": ["By hand."], "judging": ["By eye."], "versions": ["numpy 2"]},
+    value=lambda asked: asked.upper(),
 )
-def test_a_template_that_asks_for_what_is_not_there_is_refused(
-    folder: Path, tmp_path: Path, place: str, message: str
-) -> None:
-    template = tmp_path / "template.md"
-    template.write_text(place)
-    made = report(folder, "--markdown", "--template", template, "-o", tmp_path / "r.md")
-    assert made.exit_code == 2
-    assert message in made.output
-    assert not (tmp_path / "r.md").exists()
 
 
-def test_csv_has_every_run_and_every_comparison(folder: Path, tmp_path: Path) -> None:
-    store = folder / "dropout-native.sqlite"
-    made = report(store, "-o", tmp_path / "r.html", "--csv", tmp_path / "csv")
-    assert made.exit_code == 0
-    text = (tmp_path / "csv" / "dropout-native.csv").read_text()
-    rows = list(csv.DictReader(io.StringIO(text)))
-    assert len(rows) == 96
-    expected = some_outcomes(3, seed=1)[0]
-    row = rows[3]
-    assert (row["network"], row["learning_rate"], row["dropped"]) == ("10", "0.01", "0")
-    assert float(row["test_accuracy"]) == expected.test_accuracy
-    assert float(row["draw_accuracy_seed_4"]) == expected.draw_accuracies[4]
-    assert rows[0]["dropped"] == ""
-    compared = (tmp_path / "csv" / "comparisons.csv").read_text()
-    assert len(list(csv.DictReader(io.StringIO(compared)))) == 192
+def test_a_page_has_every_part_and_escapes_what_it_was_given() -> None:
+    page = REPORT.html()
+    assert "What &amp; why" in page
+    assert "&lt;b&gt;3&lt;/b&gt;" in page
+    assert page.count("<svg") == 1
+    assert "var(--first)" in page
+    for name in ("first", "sizes-table", "curve", "how"):
+        assert f'id="{name}"' in page
+    assert "By hand." in page
+    assert "numpy 2" in page
 
 
-def test_reading_a_store_leaves_it_as_it_was(folder: Path, tmp_path: Path) -> None:
-    store = folder / "dropout-native.sqlite"
-    before = store.read_bytes()
-    assert report(store, "-o", tmp_path / "r.html").exit_code == 0
-    assert store.read_bytes() == before
+def test_markdown_has_every_part_in_order(tmp_path: Path) -> None:
+    text = REPORT.markdown("figures")
+    assert re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE) == [
+        "Studies",
+        "First",
+        "Sizes",
+        "How it was made",
+        "When is a difference more than chance?",
+        "Versions",
+    ]
+    assert "| a\\|b | \\<b\\>3\\</b\\> |" in text
+    assert "![A \\<curve\\>](figures/curve.svg)" in text
+    (path,) = REPORT.write_figures(tmp_path / "figures", text)
+    assert path.read_text().startswith("<?xml")
+    assert REPORT.write_figures(tmp_path, "no figure") == []
 
 
-def test_a_study_without_runs_and_a_folder_without_stores(tmp_path: Path) -> None:
-    made = report(tmp_path, "-o", tmp_path / "r.html")
-    assert made.exit_code == 2
-    assert "must hold stores made by qubonn reproduce; there are none" in made.output
-    Store.open(tmp_path / "x.sqlite", study_of("margins", "native")).close()
-    assert report(tmp_path, "-o", tmp_path / "r.html").exit_code == 0
-    with Store.open(tmp_path / "x.sqlite", study_of("margins", "native")) as store:
-        store.commit(Run(0, 0), outcome(), "no versions")
-    assert report(tmp_path, "-o", tmp_path / "r.html").exit_code == 0
+def test_a_template_is_filled() -> None:
+    template = "Mean {{a b=1 c}}.\n<!-- table: sizes -->\n<!-- text: how -->\n"
+    assert REPORT.markdown("x", template).startswith("Mean A B=1 C.\nAll \\*sizes\\*.\n\n| name |")
+    with pytest.raises(
+        NotationError, match="there is no figure 'sizes' in this store; there are c"
+    ):
+        REPORT.markdown("x", "<!-- figure: sizes -->")
+    with pytest.raises(NotationError, match="texts are how, judging, versions and marks"):
+        REPORT.markdown("x", "<!-- text: why -->")
 
 
-def test_options_of_markdown_need_markdown(folder: Path, tmp_path: Path) -> None:
-    made = report(folder, "--files", tmp_path, "-o", tmp_path / "r.html")
-    assert made.exit_code == 2
-    assert "belong to --markdown" in made.output
+def test_marks_are_explained() -> None:
+    assert "more than chance: \\*" in REPORT.markdown("x", "<!-- text: marks -->")

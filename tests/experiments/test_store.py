@@ -1,5 +1,4 @@
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -7,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.tiny import native, outcome, paper
-from qubonn.errors import FileFormatError, StudyMismatch
-from qubonn.experiments.outcome import Temperatures
-from qubonn.experiments.performing import Tuned
-from qubonn.experiments.spec import TUNING, Run
-from qubonn.experiments.store import Store
+from experiments.tiny import dice, row
+from qubonn.errors import FileFormatError, QubonnError, StudyMismatch
+from qubonn.experiments import PREPARATION, Store
+from qubonn.experiments.study import canonical
 
-RUNS = [Run(setting, number) for number in range(4) for setting in (0, 1)]
+SIX, TWENTY = dice().settings
 
 
 @pytest.fixture
@@ -23,33 +20,44 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_run_reads_back_as_it_was_committed(path: Path) -> None:
-    written = outcome(feasible_accuracy=None, hottest=5.0, coldest=0.1)
-    with Store.open(path, native()) as store:
-        assert store.commit(Run(1, 3), written, "{}")
-        (row,) = store.rows()
-    assert (row.run, row.outcome, row.versions) == (Run(1, 3), written, "{}")
+    written = {"eyes": 3, "mean": 0.1, "name": "x", "none": None}
+    with Store.open(path, dice()) as store:
+        assert store.add(row(TWENTY, 3, written, seed=2**62))
+        (found,) = store.rows()
+    assert (found.run.setting, found.run.number, found.seed) == (TWENTY, 3, 2**62)
+    assert (found.record, found.versions, found.seconds) == (written, "{}", 0.25)
 
 
 def test_opening_again_finds_the_same_study_and_its_rows(path: Path) -> None:
-    with Store.open(path, native()) as store:
-        store.commit(Run(0, 0), outcome(), "{}")
-    with Store.open(path, native()) as store:
+    with Store.open(path, dice()) as store:
+        store.add(row(SIX, 0, {"eyes": 1}))
+    with Store.open(path, dice()) as store:
         assert len(store.rows()) == 1
     with Store.read(path) as store:
-        assert store.study == native()
+        assert store.spec == dice().spec
+        assert store.settings() == list(dice().settings)
+
+
+def test_settings_can_be_added_later(path: Path) -> None:
+    with Store.open(path, dice()) as store:
+        store.add(row(SIX, 0, {"eyes": 1}))
+    with Store.open(path, dice(settings=({"faces": 12}, SIX))) as store:
+        assert len(store.rows()) == 1
+        assert store.settings() == [SIX, TWENTY, {"faces": 12}]
 
 
 def test_another_study_is_refused_with_the_difference(path: Path) -> None:
-    Store.open(path, native()).close()
-    with pytest.raises(StudyMismatch, match="sweep_count: 6 here, 5 there"):
-        Store.open(path, native(sweep_count=6))
+    Store.open(path, dice()).close()
+    with pytest.raises(StudyMismatch, match=r"seconds: 0\.5 here, 0\.0 there"):
+        Store.open(path, dice(seconds=0.5))
+    Store.open(path, dice()).close()  # the refused one left no lock
 
 
 def test_a_finished_run_is_never_overwritten_edited_or_deleted(path: Path) -> None:
-    with Store.open(path, native()) as store:
-        assert store.commit(Run(0, 0), outcome(seed=1), "{}")
-        assert not store.commit(Run(0, 0), outcome(seed=2), "{}")
-        assert [row.outcome.seed for row in store.rows()] == [1]
+    with Store.open(path, dice()) as store:
+        assert store.add(row(SIX, 0, {"eyes": 1}))
+        assert not store.add(row(SIX, 0, {"eyes": 2}))
+        assert [one.record["eyes"] for one in store.rows()] == [1]
     connection = sqlite3.connect(path)
     for statement in ("UPDATE runs SET seed = 5", "DELETE FROM runs"):
         with pytest.raises(sqlite3.IntegrityError, match="a finished run is never"):
@@ -57,71 +65,39 @@ def test_a_finished_run_is_never_overwritten_edited_or_deleted(path: Path) -> No
     connection.close()
 
 
-def test_a_tuning_is_kept_with_all_its_anneals(path: Path) -> None:
-    tuned = Tuned(9, Temperatures(5.0, 0.1), ((5.0, 0.1, 2.5, 1.0), (4.0, 0.1, 3.5, 2.0)), 0.5)
-    with Store.open(path, paper()) as store:
-        assert store.temperatures(1) is None
-        store.commit(Run(1, TUNING), tuned, "{}")
-        assert store.temperatures(1) == Temperatures(5.0, 0.1)
-        assert store.tunings() == {1: tuned}
+def test_a_preparation_is_kept_apart_from_the_runs(path: Path) -> None:
+    with Store.open(path, dice()) as store:
+        store.add(row(TWENTY, PREPARATION, {"hottest": 5.0}))
+        assert store.preparations()[canonical(TWENTY)].record == {"hottest": 5.0}
         assert store.rows() == []
+        assert store.done() == {(canonical(TWENTY), PREPARATION)}
 
 
-def test_two_who_claim_get_different_runs(path: Path) -> None:
-    with Store.open(path, native()) as one, Store.open(path, native()) as other:
-        first, second = one.claim(RUNS, 3), other.claim(RUNS, 100)
-        assert first == RUNS[:3]
-        assert second == RUNS[3:]
-        assert one.claim(RUNS, 5) == []
-        one.release(first[:1])
-        assert other.claim(RUNS, 5) == RUNS[:1]
+def test_a_second_writer_gets_one_clear_sentence_and_readers_may_read(path: Path) -> None:
+    with Store.open(path, dice()) as store:
+        store.add(row(SIX, 0, {"eyes": 1}))
+        with pytest.raises(QubonnError, match="is being written by another process; wait for it"):
+            Store.open(path, dice())
+        with Store.read(path) as reader:
+            assert len(reader.rows()) == 1
+            store.add(row(SIX, 1, {"eyes": 1}))
+            assert len(reader.rows()) == 2
+    Store.open(path, dice()).close()
 
 
-def test_finished_runs_are_not_claimed_and_closing_gives_claims_back(path: Path) -> None:
-    with Store.open(path, native()) as one:
-        assert one.claim(RUNS, 2) == RUNS[:2]
-        one.commit(RUNS[0], outcome(), "{}")
-    with Store.open(path, native()) as other:
-        assert other.claim(RUNS, 100) == RUNS[1:]
-        assert other.done() == {RUNS[0]}
+def test_the_lock_of_a_process_that_was_killed_is_free(path: Path) -> None:
+    program = (
+        "import sys, os, signal; sys.path.insert(0, sys.argv[1])\n"
+        "from experiments.tiny import dice; from qubonn.experiments import Store\n"
+        "store = Store.open(sys.argv[2], dice()); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    tests = str(Path(__file__).parents[1])
+    subprocess.run([sys.executable, "-c", program, tests, str(path)], check=False)
+    assert path.exists()
+    Store.open(path, dice()).close()
 
 
-def claims_of(path: Path, host: str, process: int, seconds_ago: float) -> None:
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.execute(
-            "INSERT INTO owners VALUES ('other', ?, ?, unixepoch() - ?)",
-            (host, process, seconds_ago),
-        )
-        connection.execute("INSERT INTO claims VALUES (0, 0, 'other')")
-    connection.close()
-
-
-def dead_process() -> int:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
-
-
-@pytest.mark.parametrize(
-    ("host", "is_dead", "seconds_ago", "is_taken"),
-    [
-        (socket.gethostname(), False, 1, False),
-        (socket.gethostname(), True, 1, True),
-        (socket.gethostname(), False, 1000, True),
-        ("elsewhere", True, 1, False),
-        ("elsewhere", True, 1000, True),
-    ],
-)
-def test_claims_of_the_dead_are_taken_and_those_of_the_living_are_not(
-    path: Path, host: str, is_dead: bool, seconds_ago: float, is_taken: bool
-) -> None:
-    with Store.open(path, native()) as store:
-        claims_of(path, host, dead_process() if is_dead else os.getpid(), seconds_ago)
-        assert (Run(0, 0) in store.claim(RUNS, 100)) == is_taken
-
-
-def test_a_file_of_somebody_else_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+def test_a_file_of_another_program_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "notes.sqlite"
     connection = sqlite3.connect(path)
     with connection:
@@ -129,7 +105,7 @@ def test_a_file_of_somebody_else_is_refused_and_left_as_it_was(tmp_path: Path) -
     connection.close()
     before = path.read_bytes()
     with pytest.raises(FileFormatError, match="it is another SQLite file"):
-        Store.open(path, native())
+        Store.open(path, dice())
     with pytest.raises(FileFormatError, match="it is another SQLite file"):
         Store.read(path)
     assert path.read_bytes() == before
@@ -150,34 +126,55 @@ def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("found", [{"list": [1]}, {"record": {"eyes": 1}}])
+def test_a_record_must_be_plain_values(path: Path, found: dict[str, object]) -> None:
+    with Store.open(path, dice()) as store:
+        with pytest.raises(ValueError, match="a record must be plain values by name"):
+            store.add(row(SIX, 0, found))
+        assert store.rows() == []
+
+
 @pytest.mark.parametrize(
     ("column", "value"),
-    [("setting", 7), ("test_accuracy", "high"), ("s1", 1.5), ("draw_accuracies", "{"),
-     ("energy", None)],
+    [("number", "high"), ("seed", 1.5), ("record", "{"), ("record", "[1]"),
+     ("record", '{"a": [1]}'), ("record", "[" * 100_000), ("seconds", "long")],
 )  # fmt: skip
 def test_a_row_that_cannot_be_a_run_is_refused(path: Path, column: str, value: object) -> None:
-    with Store.open(path, native()) as store:
-        store.commit(Run(0, 0), outcome(), "{}")
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.execute("DROP TRIGGER runs_stay")
-        connection.execute(f"UPDATE runs SET {column} = ?", (value,))
-    connection.close()
+    with Store.open(path, dice()) as store:
+        store.add(row(SIX, 0, {"eyes": 1}))
+    change(path, f"UPDATE runs SET {column} = ?", value)
     with Store.read(path) as store, pytest.raises(FileFormatError, match="it cannot be read"):
         store.rows()
 
 
-def test_a_later_format_is_refused(path: Path) -> None:
-    Store.open(path, native()).close()
+@pytest.mark.parametrize("text", ["", "[]", "null", "7", '{"settings": {}}', "[" * 100_000])
+def test_a_spec_that_is_none_gets_one_clear_error(path: Path, text: str) -> None:
+    Store.open(path, dice()).close()
+    change(path, "UPDATE study SET spec = ?", text)
+    with pytest.raises(FileFormatError, match="it cannot be read"):
+        Store.read(path)
+
+
+def change(path: Path, statement: str, value: object) -> None:
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 2")
+    with connection:
+        connection.execute("DROP TRIGGER runs_stay")
+        connection.execute(statement, (value,))
     connection.close()
-    with pytest.raises(FileFormatError, match="got format 2: use the qubonn that wrote it"):
-        Store.open(path, native())
+
+
+@pytest.mark.parametrize("found", [1, 3])
+def test_another_format_is_refused(path: Path, found: int) -> None:
+    Store.open(path, dice()).close()
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {found}")
+    connection.close()
+    with pytest.raises(FileFormatError, match=f"got format {found}: use the qubonn that wrote it"):
+        Store.open(path, dice())
 
 
 def test_what_is_committed_is_in_the_log_of_a_file_that_is_synced(path: Path) -> None:
-    with Store.open(path, native()) as store:
+    with Store.open(path, dice()) as store:
         settings = [
             store._connection.execute(f"PRAGMA {name}").fetchone()[0]
             for name in ("journal_mode", "synchronous")

@@ -1,16 +1,15 @@
 """``qubonn report``: a store -> one HTML page, or Markdown with figures, and CSV."""
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from qubonn.errors import FileFormatError
-from qubonn.experiments.contents import contents_of
-from qubonn.experiments.export import comparisons_csv, runs_csv
-from qubonn.experiments.markdown import markdown, write_figures
-from qubonn.experiments.page import html_page
-from qubonn.experiments.store import Store
-from qubonn.experiments.summary import summarise
+from qubonn.experiments import Store
+from qubonn.experiments.tables import runs_csv
+from qubonn.paper.comparison import comparisons_csv
+from qubonn.paper.results import report_of
 from qubonn.storage import write_whole
 
 
@@ -54,28 +53,24 @@ def command(
     if (template or files) and not is_markdown:
         raise click.UsageError("--template and --files belong to --markdown")
     out = out or Path("report.md" if is_markdown else "report.html")
-    opened = [Store.read(path) for path in stores_in(store)]
-    try:
-        summaries = [summarise(one) for one in opened]
-        contents = contents_of(summaries)
+    with ExitStack() as stack:
+        stores = [stack.enter_context(Store.read(path)) for path in stores_in(store)]
+        report = report_of(stores)
         if is_markdown:
             folder = files or out.with_suffix("")
-            text = markdown(contents, _relative(folder, out.parent), _read(template))
-            written = [*write_figures(contents, folder, text), out]
+            text = report.markdown(_relative(folder, out.parent), _read(template))
+            written = [*report.write_figures(folder, text), out]
         else:
-            text, written = html_page(contents), [out]
+            text, written = report.html(), [out]
         out.parent.mkdir(parents=True, exist_ok=True)
         write_whole(out, text.encode())
         if csv_folder is not None:
             csv_folder.mkdir(parents=True, exist_ok=True)
-            for one in opened:
+            for one in stores:
                 written.append(csv_folder / f"{one.path.stem}.csv")
-                write_whole(written[-1], runs_csv(one).encode())
+                write_whole(written[-1], runs_csv(one.path.stem, one.rows()).encode())
             written.append(csv_folder / "comparisons.csv")
-            write_whole(written[-1], comparisons_csv(summaries).encode())
-    finally:
-        for one in opened:
-            one.close()
+            write_whole(written[-1], comparisons_csv(stores).encode())
     for path in written:
         click.echo(f"{path}  {path.stat().st_size:,} bytes")
 

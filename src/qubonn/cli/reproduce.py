@@ -2,18 +2,18 @@
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
 from qubonn.errors import QubonnError
-from qubonn.experiments.progress import watching
-from qubonn.experiments.runner import complete, runs_of
-from qubonn.experiments.spec import EngineName, Study, Tune
-from qubonn.experiments.store import Store
-from qubonn.experiments.studies import paper_runs, study_of
-from qubonn.experiments.workers import InThisProcess, LocalProcesses, Workers, core_count
+from qubonn.experiments import Run, Store, complete, runs_of, watching, workers
+from qubonn.paper import published
+from qubonn.paper.studies import EngineName, PaperStudy, Tune, study_of
 
 PARTS: dict[str, tuple[str, ...]] = {
     "table2": ("architectures",),
@@ -70,8 +70,8 @@ def command(
 ) -> None:
     """Rebuild the paper's tables: table1, table2, margins, dropout or all.
 
-    Every run is kept as it ends. Stop at any moment; the same command goes on from there, and
-    several may work on one store. See the result with  qubonn report STORE -o report.html
+    Every run is kept as it ends. Stop at any moment; the same command goes on from there. See the
+    result with  qubonn report STORE -o report.html
     """
     console = Console()
     if part in ("table1", "all"):
@@ -86,72 +86,53 @@ def command(
     ]
     if not studies:
         return
-    wanted = {study.label: _places(study, networks) for study in studies}
+    wanted = {study.label: _runs(study, networks, runs) for study in studies}
     studies = [study for study in studies if wanted[study.label]]
     if not studies:
         raise QubonnError(f"none of the networks {networks} is in these studies")
-    counts = {study.label: runs or paper_runs(study.name) for study in studies}
-    stores = _open(studies, store, is_resumed=resume)
-    try:
-        _run(console, stores, wanted, counts, _workers(jobs, cluster))
-    finally:
-        for one in stores:
-            one.close()
+    import joblib
+
+    with ExitStack() as opened:
+        stores = [opened.enter_context(one) for one in _open(studies, store, is_resumed=resume)]
+        parallel = opened.enter_context(workers(jobs or joblib.cpu_count(), cluster))
+        _run(console, studies, stores, wanted, parallel)
     _show_results(console, store, names)
 
 
-def _places(study: Study, networks: tuple[int, ...]) -> list[int]:
-    return [
-        place
-        for place, setting in enumerate(study.settings)
-        if not networks or setting.network in networks
-    ]
+def _runs(study: PaperStudy, networks: tuple[int, ...], count: int | None) -> list[Run]:
+    chosen = [one for one in study.settings if not networks or one["network"] in networks]
+    return runs_of(chosen, count or published(study.name)[0].run_count)
 
 
-def _open(studies: list[Study], folder: Path, *, is_resumed: bool) -> list[Store]:
+def _open(studies: list[PaperStudy], folder: Path, *, is_resumed: bool) -> Iterator[Store]:
     paths = [folder / f"{study.label}.sqlite" for study in studies]
     there = [str(path) for path in paths if path.exists()]
     if there and not is_resumed:
         raise QubonnError(f"--fresh needs a new store, but there is {', '.join(there)}")
-    return [Store.open(path, study) for path, study in zip(paths, studies, strict=True)]
-
-
-def _workers(jobs: int | None, cluster: str | None) -> Workers:
-    if cluster is not None:
-        from qubonn.experiments.cluster import Cluster
-
-        return Cluster(cluster)
-    count = jobs or core_count()
-    return InThisProcess() if count == 1 else LocalProcesses(count)
+    for path, study in zip(paths, studies, strict=True):
+        yield Store.open(path, study)
 
 
 def _run(
     console: Console,
+    studies: list[PaperStudy],
     stores: list[Store],
-    wanted: dict[str, list[int]],
-    counts: dict[str, int],
-    workers: Workers,
+    wanted: dict[str, list[Run]],
+    parallel: Any,
 ) -> None:
-    asked = {
-        store.study.label: runs_of(wanted[store.study.label], counts[store.study.label])
-        for store in stores
-    }
-    totals = {label: len(runs) for label, runs in asked.items()}
+    totals = {study.label: len(wanted[study.label]) for study in studies}
     already = {
-        store.study.label: len(store.done().intersection(asked[store.study.label]))
-        for store in stores
+        study.label: len({run.key for run in wanted[study.label]} & store.done())
+        for study, store in zip(studies, stores, strict=True)
     }
     try:
         with watching(console, totals, already) as report:
-            for store in stores:
-                label = store.study.label
-                complete(store, counts[label], workers, settings=wanted[label], report=report)
+            for study, store in zip(studies, stores, strict=True):
+                complete(study, store, wanted[study.label], parallel, report=report)
     except KeyboardInterrupt:
         console.print("\nStopped; every finished run is kept. To go on:")
         console.print(f"  {_this_command()}", highlight=False, soft_wrap=True)
         raise SystemExit(130) from None
-    finally:
-        workers.close()
 
 
 def _this_command() -> str:
@@ -159,27 +140,24 @@ def _this_command() -> str:
 
 
 def _show_counts(console: Console) -> None:
-    from qubonn.experiments.tables import counts_table
-    from qubonn.experiments.terminal import rich_table
+    from qubonn.paper.results import counts_table
 
-    console.print(rich_table(counts_table()))
+    console.print(counts_table().rich())
 
 
 def _show_results(console: Console, folder: Path, names: tuple[str, ...]) -> None:
     """Show what the store has now, of both engines."""
-    from qubonn.experiments.contents import in_order
-    from qubonn.experiments.summary import summarise
-    from qubonn.experiments.tables import results_table
-    from qubonn.experiments.terminal import rich_table
+    from qubonn.paper.comparison import Summary
+    from qubonn.paper.results import in_order, results_table
 
     for name in names:
         summaries = []
         for path in sorted(folder.glob(f"{name}-*.sqlite")):
             with Store.read(path) as store:
-                summaries.append(summarise(store))
-        known = in_order([summary for summary in summaries if summary.settings])
+                summaries.append(Summary.of(store))
+        known = in_order(summaries)
         if known:
-            console.print(rich_table(results_table(name, known)))
+            console.print(results_table(known).rich())
     console.print(
         "In brackets: ours minus the paper's; * more than chance, ~ no more than other test images "
         f"bring. Everything else:  qubonn report {shlex.quote(str(folder))} -o report.html",

@@ -1,18 +1,40 @@
 """Whether a difference from a printed number could be chance.
 
-Our runs, a printed number and how many runs are behind it -> p-value.  The paper prints no spread,
-so where a test needs one it takes ours for both sides.
+Our runs, a printed number and the number of runs behind it -> p-value.  Printed tables often give
+no spread; where a test needs one it uses ours for both sides.
 """
 
 from collections.abc import Sequence
+from enum import Enum
 from functools import cache
-from itertools import accumulate
-from math import ceil, comb, sqrt
+from math import ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+LEVEL = 0.05
 ROUNDING = 1.000001  # of half a unit of the last printed digit; floats are not decimals
+
+
+class Verdict(Enum):
+    """What a difference is: its name, the mark beside a number, and its meaning in words."""
+
+    CHANCE = ("chance", "", "no more than chance")
+    DRAW = ("draw", "~", "more than the chance of runs, no more than other test images bring")
+    MORE = ("more", "*", "more than chance")
+    UNKNOWN = ("unknown", "?", "cannot be decided from these runs")
+
+    def __init__(self, label: str, mark: str, meaning: str) -> None:
+        self.label, self.mark, self.meaning = label, mark, meaning
+
+    @classmethod
+    def of(cls, p: float | None, p_with_draw: float | None) -> "Verdict":
+        """Judge adjusted p-values: for chance in the runs, and also in the draw of test images."""
+        if p is None:
+            return cls.UNKNOWN
+        if p >= LEVEL:
+            return cls.CHANCE
+        return cls.DRAW if p_with_draw is not None and p_with_draw >= LEVEL else cls.MORE
 
 
 def mean_test(
@@ -25,9 +47,9 @@ def mean_test(
 ) -> float | None:
     """Welch's t-test of two means, with our variance for both; None with fewer than two runs.
 
-    Where all our runs agree there is no spread to go by. Values are never negative, so a printed
-    mean below ours needs so many runs unlike ours; Fisher's exact test compares them with our none.
-    For a printed mean above ours there is no such bound, and the answer is None.
+    Where all our runs agree, there is no spread to go by. Values are never negative, so a printed
+    mean below ours needs a least number of runs unlike ours, and Fisher's exact test compares that
+    number with zero of ours. For a printed mean above ours there is no such bound: None.
 
     The printed mean may be off by half a unit of its last digit, in our favour. `extra_variance` is
     added to that of the difference, with its own degrees of freedom (Satterthwaite).
@@ -51,10 +73,10 @@ def mean_test(
 def fraction_test(
     values: NDArray[np.float64], printed: float, printed_runs: int, half_unit: float, parts: int
 ) -> float | None:
-    """Compare mean fractions of `parts` things a run: the larger p of Welch's and Fisher's test.
+    """Compare mean fractions of `parts` items a run: the larger p of Welch's and Fisher's test.
 
-    Fisher's exact test counts things, as if those of one run were independent; it also answers
-    where all our runs agree, or nearly so, and Welch's test has no spread to go by.
+    Fisher's exact test counts items, as if those of one run were independent; it also gives an
+    answer where all our runs agree, or nearly so, and Welch's test has no spread to go by.
     """
     count = len(values)
     gap = abs(float(values.mean()) - printed)
@@ -76,11 +98,11 @@ def order_test(
     half_unit: float,
     ranks: Sequence[int],
 ) -> float:
-    """Exact two-sided precedence test: how many of our runs lie below a printed order statistic.
+    """Exact two-sided precedence test: the number of our runs below a printed order statistic.
 
     If both sides draw from one distribution, the number of our m values below the r-th smallest of
-    their n has a known law, whatever the distribution. `ranks` are the possible r, from 1; ties
-    and ranks are resolved so that p is largest.
+    their n is negative hypergeometric, whatever the distribution. `ranks` are the possible r, from
+    1; ties and ranks are resolved so that p is largest.
     """
     ours = len(values)
     below = int((values < printed - half_unit * ROUNDING).sum())
@@ -90,16 +112,17 @@ def order_test(
     )
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values for many comparisons at once, by Holm's method.
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjust p-values for many comparisons at once, by Holm's method; None stays None.
 
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
+    >>> holm([0.01, 0.04, None, 0.03])
+    [0.03, 0.06, None, 0.06]
     """
-    order = np.argsort(p_values, kind="stable")
-    adjusted, highest = [0.0] * len(p_values), 0.0
-    for place, number in enumerate(order.tolist()):
-        highest = max(highest, min((len(p_values) - place) * p_values[number], 1.0))
+    known = sorted((p, number) for number, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for place, (p, number) in enumerate(known):
+        highest = max(highest, min((len(known) - place) * p, 1.0))
         adjusted[number] = highest
     return adjusted
 
@@ -123,13 +146,8 @@ def _split(fraction: float, total: int) -> list[int]:
 @cache
 def _order_law(ours: int, theirs: int, rank: int) -> tuple[float, ...]:
     """Two-sided p for each number, 0 to `ours`, of our values below their rank-th smallest."""
-    ways = [
-        comb(count + rank - 1, count) * comb(theirs - rank + ours - count, ours - count)
-        for count in range(ours + 1)
-    ]
-    whole = comb(ours + theirs, ours)
-    at_most = list(accumulate(ways))
-    return tuple(
-        min(1.0, 2 * min(low, whole - low + way) / whole)
-        for low, way in zip(at_most, ways, strict=True)
-    )
+    from scipy.stats import nhypergeom
+
+    chances = nhypergeom.pmf(np.arange(ours + 1), ours + theirs, ours, rank)
+    at_most, at_least = np.cumsum(chances), np.cumsum(chances[::-1])[::-1]
+    return tuple(np.minimum(2 * np.minimum(at_most, at_least), 1.0).tolist())

@@ -1,103 +1,104 @@
 """Store: one SQLite file a study, in which every finished run is a row.
 
-Study, outcomes <-> file.  A run is claimed before it starts and committed when it ends; a process
-that dies loses its runs in flight and nothing else, and another one takes them up.
+Study, records <-> file.  One process writes, others may read meanwhile.  A run is on the disk when
+`add` returns, so a process that is killed loses its runs in flight and nothing else.
 """
 
 import json
 import os
-import secrets
-import socket
+import platform
 import sqlite3
 import time
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from qubonn.errors import FileFormatError, StudyMismatch
-from qubonn.experiments.database import connect, fill, is_new, reading, transaction
-from qubonn.experiments.outcome import Outcome, Temperatures
-from qubonn.experiments.performing import Tuned
-from qubonn.experiments.rows import COLUMNS, Row, row_of, trials_of, values_of
-from qubonn.experiments.spec import TUNING, Run, Study
+from qubonn import __version__
+from qubonn.errors import FileFormatError, QubonnError, StudyMismatch
+from qubonn.experiments.study import PREPARATION, Record, Run, Setting, Study, canonical
 
-STALE_SECONDS = 60.0  # without a sign of life from another machine's process
+APPLICATION = 0x71_62_6E_6E  # "qbnn": another program's SQLite file is not taken for a store
+FORMAT = 2
+WAIT_SECONDS = 60.0  # for a reader that holds the file
+_BROKEN = (sqlite3.Error, TypeError, ValueError, KeyError, RecursionError)  # what bad files raise
 
-_SCHEMA = f"""
-CREATE TABLE study (
-    only INTEGER PRIMARY KEY CHECK (only = 1), spec TEXT NOT NULL, digest TEXT NOT NULL,
-    created REAL NOT NULL);
-CREATE TABLE tunings (
-    setting INTEGER PRIMARY KEY, seed INTEGER NOT NULL, hottest REAL NOT NULL,
-    coldest REAL NOT NULL, trials TEXT NOT NULL, seconds REAL NOT NULL, versions TEXT NOT NULL);
-CREATE TABLE runs (
-    setting INTEGER NOT NULL, number INTEGER NOT NULL, {", ".join(COLUMNS)},
-    versions TEXT NOT NULL, finished REAL NOT NULL, PRIMARY KEY (setting, number));
-CREATE TABLE owners (
-    owner TEXT PRIMARY KEY, host TEXT NOT NULL, process INTEGER NOT NULL, seen REAL NOT NULL);
-CREATE TABLE claims (
-    setting INTEGER NOT NULL, number INTEGER NOT NULL, owner TEXT NOT NULL,
-    PRIMARY KEY (setting, number));
-CREATE TRIGGER runs_stay BEFORE UPDATE ON runs
-    BEGIN SELECT RAISE(ABORT, 'a finished run is never edited'); END;
-CREATE TRIGGER runs_remain BEFORE DELETE ON runs
-    BEGIN SELECT RAISE(ABORT, 'a finished run is never deleted'); END;
-"""
+_SCHEMA = (
+    "CREATE TABLE study (only INTEGER PRIMARY KEY CHECK (only = 1), spec TEXT NOT NULL,"
+    " digest TEXT NOT NULL, created REAL NOT NULL)",
+    "CREATE TABLE settings (place INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,"
+    " setting TEXT NOT NULL)",
+    "CREATE TABLE runs (place INTEGER NOT NULL REFERENCES settings, number INTEGER NOT NULL,"
+    " seed INTEGER NOT NULL, record TEXT NOT NULL, seconds REAL NOT NULL, versions TEXT NOT NULL,"
+    " finished REAL NOT NULL, PRIMARY KEY (place, number))",
+    "CREATE TRIGGER runs_stay BEFORE UPDATE ON runs"
+    " BEGIN SELECT RAISE(ABORT, 'a finished run is never edited'); END",
+    "CREATE TRIGGER runs_remain BEFORE DELETE ON runs"
+    " BEGIN SELECT RAISE(ABORT, 'a finished run is never deleted'); END",
+    f"PRAGMA application_id = {APPLICATION}",
+    f"PRAGMA user_version = {FORMAT}",
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A finished run: its record, how long it took in all, and the versions that made it."""
+
+    run: Run
+    seed: int
+    record: Record
+    seconds: float
+    versions: str
+    finished: float = 0.0
 
 
 class Store:
-    """An open store. `Store.open` makes the file if there is none; `Store.read` does not."""
+    """An open store: `Store.open` to write, `Store.read` to read."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, study: Study) -> None:
-        self.path, self.study = path, study
-        self._connection = connection
-        self.owner = secrets.token_hex(8)
-        self._has_claimed = False
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path, self._connection = path, connection
+        self._lock: sqlite3.Connection | None = None
+        with _readable(path, connection):
+            if _is_new(path, connection):
+                raise FileFormatError(f"{path} must be a store of qubonn; it is empty")
+            (spec,) = connection.execute("SELECT spec FROM study").fetchone()
+            self.spec = _flat(spec, lists=True)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], study: Study) -> "Store":
-        """Open the store of a study, or make it; a store of another study is refused."""
+        """Open the store of a study for writing, or make it; another study's is refused."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = connect(path)
-        with reading(path, connection), transaction(connection):
-            if is_new(path, connection):
-                fill(connection, _SCHEMA)
-                values = (1, study.canonical, study.digest, time.time())
-                connection.execute("INSERT INTO study VALUES (?, ?, ?, ?)", values)
-        store = cls.read(path, connection)
-        if store.study != study:
-            connection.close()
-            lines = "\n  ".join(study.differences(store.study))
-            raise StudyMismatch(
-                f"{path} holds another study; name another store, or ask for what is there:\n"
-                f"  {lines}"
-            )
+        connection = _connect(path)
+        lock = _only_writer(path, connection)
+        with _readable(path, connection, lock):
+            if _is_new(path, connection):
+                connection.execute("PRAGMA journal_mode = WAL")  # reading does not stop writing
+                _fill(connection, study)
+            connection.execute("PRAGMA synchronous = FULL")  # committed means on the disk
+            store = cls(path, connection)
+            store._lock = lock
+            _require_same(path, json.loads(canonical(study.spec)), store.spec)
+            for setting in study.settings:
+                store._place(setting)
         return store
 
     @classmethod
-    def read(
-        cls, path: str | os.PathLike[str], connection: sqlite3.Connection | None = None
-    ) -> "Store":
-        """Open a store that is there, whatever its study."""
+    def read(cls, path: str | os.PathLike[str]) -> "Store":
+        """Open a store that exists, whatever its study."""
         path = Path(path)
         if not path.is_file():
             raise FileFormatError(f"{path} must be a store made by qubonn reproduce; there is none")
-        connection = connection or connect(path)
-        with reading(path, connection):
-            if is_new(path, connection):
-                raise FileFormatError(f"{path} must be a store of qubonn; it is empty")
-            spec = connection.execute("SELECT spec FROM study").fetchone()
-            return cls(path, connection, Study.parse(spec[0]))
+        return cls(path, _connect(path))
 
     def close(self) -> None:
-        """Give up the claims and close the file."""
-        if self._has_claimed:  # who only reads writes nothing
-            with transaction(self._connection) as connection:
-                connection.execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
-                connection.execute("DELETE FROM owners WHERE owner = ?", (self.owner,))
+        """Close the file; another process may write then."""
         self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -105,133 +106,153 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---- what is done ----
+    def settings(self) -> list[Setting]:
+        """The settings in their order, with or without runs."""
+        with _readable(self.path):
+            found = self._connection.execute("SELECT setting FROM settings ORDER BY place")
+            return [_flat(text) for (text,) in found]
 
-    def rows(self, setting: int | None = None) -> list[Row]:
+    def rows(self) -> list[Row]:
         """Finished runs by setting and number."""
-        columns = ", ".join(("setting", "number", *COLUMNS, "versions", "finished"))
-        where = "" if setting is None else "WHERE setting = ?"
-        found = self._connection.execute(
-            f"SELECT {columns} FROM runs {where} ORDER BY setting, number",
-            () if setting is None else (setting,),
+        return [row for row in self._rows() if row.run.number != PREPARATION]
+
+    def preparations(self) -> dict[str, Row]:
+        """Preparations by the canonical text of their setting."""
+        rows = (row for row in self._rows() if row.run.number == PREPARATION)
+        return {canonical(row.run.setting): row for row in rows}
+
+    def done(self) -> set[tuple[str, int]]:
+        """The keys of all finished runs, preparations too."""
+        query = "SELECT key, number FROM runs JOIN settings USING (place)"
+        return set(self._connection.execute(query))
+
+    def add(self, row: Row) -> bool:
+        """Write a finished run for good; False if it is there already."""
+        place = self._place(row.run.setting)
+        record = json.dumps(row.record)
+        _flat(record)
+        values = (place, row.run.number, row.seed, record, row.seconds, row.versions, time.time())
+        cursor = self._connection.execute(
+            "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", values
         )
-        with reading(self.path):
-            return [row_of(values, len(self.study.settings)) for values in found]
+        return cursor.rowcount == 1
 
-    def done(self) -> set[Run]:
-        """Runs that are finished, tunings too."""
-        runs = self._connection.execute("SELECT setting, number FROM runs")
-        tunings = self._connection.execute(f"SELECT setting, {TUNING} FROM tunings")
-        return {Run(setting, number) for setting, number in (*runs, *tunings)}
+    def _rows(self) -> Iterator[Row]:
+        with _readable(self.path):
+            found = self._connection.execute(
+                "SELECT setting, number, seed, record, seconds, versions, finished "
+                "FROM runs JOIN settings USING (place) ORDER BY place, number"
+            ).fetchall()
+            for setting, number, seed, record, seconds, made_with, finished in found:
+                if not isinstance(number, int) or not isinstance(seed, int):
+                    raise ValueError(f"there is no run {number!r:.20} of seed {seed!r:.20}")
+                run = Run(_flat(setting), number)
+                times = float(seconds), str(made_with), float(finished)
+                yield Row(run, seed, _flat(record), *times)
 
-    def temperatures(self, setting: int) -> Temperatures | None:
-        """The tuned temperatures of a setting, if they are there."""
-        found = self._connection.execute(
-            "SELECT hottest, coldest FROM tunings WHERE setting = ?", (setting,)
-        ).fetchone()
-        return Temperatures(*found) if found else None
-
-    def tunings(self) -> dict[int, Tuned]:
-        """All tunings by setting."""
-        found = self._connection.execute(
-            "SELECT setting, seed, hottest, coldest, trials, seconds FROM tunings ORDER BY setting"
+    def _place(self, setting: Setting) -> int:
+        key = canonical(setting)
+        self._connection.execute(
+            "INSERT OR IGNORE INTO settings (key, setting) VALUES (?, ?)",
+            (key, json.dumps(dict(setting))),
         )
-        with reading(self.path):
-            return {
-                setting: Tuned(seed, Temperatures(hot, cold), trials_of(trials), seconds)
-                for setting, seed, hot, cold, trials, seconds in found
-            }
-
-    # ---- what is being done ----
-
-    def claim(self, runs: Iterable[Run], count: int) -> list[Run]:
-        """Claim the first `count` of the runs that are neither finished nor claimed by the living.
-
-        The cost is that of the runs looked at, so leave out those that are known to be finished.
-        """
-        self._has_claimed = True
-        with transaction(self._connection) as connection:
-            self._sign_of_life()
-            self._drop_claims_of_the_dead()
-            free = list(islice((run for run in runs if self._is_free(run)), count))
-            connection.executemany(
-                "INSERT INTO claims VALUES (?, ?, ?)",
-                [(run.setting, run.number, self.owner) for run in free],
-            )
-        return free
-
-    def release(self, runs: Iterable[Run]) -> None:
-        """Give claimed runs back."""
-        with transaction(self._connection) as connection:
-            for run in runs:
-                connection.execute(
-                    "DELETE FROM claims WHERE setting = ? AND number = ? AND owner = ?",
-                    (run.setting, run.number, self.owner),
-                )
-
-    def sign_of_life(self) -> None:
-        """Tell the others that this process lives; without it its claims go to them."""
-        with transaction(self._connection):
-            self._sign_of_life()
-
-    def commit(self, run: Run, result: Outcome | Tuned, versions: str) -> bool:
-        """Write a finished run for good; False if somebody else has finished it before."""
-        with transaction(self._connection) as connection:
-            before = connection.total_changes
-            if isinstance(result, Tuned):
-                values: tuple[Any, ...] = (
-                    run.setting,
-                    result.seed,
-                    result.temperatures.hottest,
-                    result.temperatures.coldest,
-                    json.dumps(result.trials),
-                    result.seconds,
-                    versions,
-                )
-                table = "tunings"
-            else:
-                values = (run.setting, run.number, *values_of(result), versions, time.time())
-                table = "runs"
-            marks = ", ".join("?" * len(values))
-            connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", values)
-            is_new = connection.total_changes > before
-            connection.execute(
-                "DELETE FROM claims WHERE setting = ? AND number = ?", (run.setting, run.number)
-            )
-        return is_new
-
-    def _is_free(self, run: Run) -> bool:
-        table, where = ("runs", "setting = ?1 AND number = ?2")
-        if run.number == TUNING:
-            table, where = ("tunings", "setting = ?1")
-        found = self._connection.execute(
-            f"SELECT 1 FROM {table} WHERE {where} "
-            "UNION ALL SELECT 1 FROM claims WHERE setting = ?1 AND number = ?2",
-            (run.setting, run.number),
-        )
-        return found.fetchone() is None
-
-    def _sign_of_life(self) -> None:
-        values = (self.owner, socket.gethostname(), os.getpid(), time.time())
-        self._connection.execute("INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?)", values)
-
-    def _drop_claims_of_the_dead(self) -> None:
-        found = self._connection.execute("SELECT owner, host, process, seen FROM owners").fetchall()
-        for owner, host, process, seen in found:
-            if owner != self.owner and not _is_alive(host, process, seen):
-                self._connection.execute("DELETE FROM owners WHERE owner = ?", (owner,))
-        self._connection.execute("DELETE FROM claims WHERE owner NOT IN (SELECT owner FROM owners)")
+        found = self._connection.execute("SELECT place FROM settings WHERE key = ?", (key,))
+        return int(found.fetchone()[0])
 
 
-def _is_alive(host: str, process: int, seen: float) -> bool:
-    if time.time() - seen > STALE_SECONDS:
-        return False
-    if host != socket.gethostname() or os.name != "posix":  # elsewhere asking would kill it
-        return True
+@cache
+def versions() -> str:
+    """Return versions of qubonn, Python and what the numbers depend on, as JSON.
+
+    >>> sorted(json.loads(versions()))
+    ['numba', 'numpy', 'python', 'qubonn', 'scipy']
+    """
+    found = {name: version(name) for name in ("numpy", "scipy", "numba")}
+    return canonical(found | {"qubonn": __version__, "python": platform.python_version()})
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    with _readable(path):
+        connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
+    with _readable(path, connection):
+        connection.execute("PRAGMA trusted_schema = OFF")  # the file may come from elsewhere
+        _is_new(path, connection)  # another program's file is left as it is
+    return connection
+
+
+def _only_writer(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
+    """Lock the store against other writers; the system frees the lock when this process ends."""
+    lock = sqlite3.connect(f"{path}-lock", timeout=0, isolation_level=None)
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # somebody else's process: it lives
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        connection.close()
+        raise QubonnError(
+            f"{path} is being written by another process; wait for it, or name another store"
+        ) from error
+    return lock
+
+
+def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
+    """Whether the file is empty; another kind of file is refused."""
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    if tables == 0 and application in (0, APPLICATION):
         return True
-    return True
+    if application != APPLICATION:
+        raise FileFormatError(f"{path} must be a store of qubonn; it is another SQLite file")
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found != FORMAT:
+        raise FileFormatError(
+            f"{path} must be a store of format {FORMAT}; got format {found}: "
+            "use the qubonn that wrote it"
+        )
+    return False
+
+
+def _fill(connection: sqlite3.Connection, study: Study) -> None:
+    """Make the tables of an empty file, all or none."""
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    values = (1, canonical(study.spec), study.digest, time.time())
+    connection.execute("INSERT INTO study VALUES (?, ?, ?, ?)", values)
+    connection.execute("COMMIT")
+
+
+@contextmanager
+def _readable(path: Path, *connections: sqlite3.Connection) -> Iterator[None]:
+    """Turn whatever a broken file raises into one clear error; then close the connections."""
+    try:
+        yield
+    except BaseException as error:
+        for connection in connections:
+            connection.close()
+        if isinstance(error, QubonnError) or not isinstance(error, _BROKEN):
+            raise
+        raise FileFormatError(
+            f"{path} must be a store of qubonn; it cannot be read: {error}"
+        ) from error
+
+
+def _flat(text: str, *, lists: bool = False) -> dict[str, Any]:
+    """Read a record of plain values; raise ValueError if it is anything else."""
+    found = json.loads(text)
+    plain = (str, int, float, type(None), list) if lists else (str, int, float, type(None))
+    if not isinstance(found, dict) or not all(isinstance(one, plain) for one in found.values()):
+        raise ValueError(f"a record must be plain values by name; got {text!r:.60}")
+    return found
+
+
+def _require_same(path: Path, here: dict[str, Any], there: dict[str, Any]) -> None:
+    lines = [
+        f"{name}: {here.get(name)!s:.60} here, {there.get(name)!s:.60} there"
+        for name in here | there
+        if here.get(name) != there.get(name)
+    ]
+    if lines:
+        listed = "\n  ".join(lines)
+        raise StudyMismatch(
+            f"{path} holds another study; name another store, or ask for what is there:\n  {listed}"
+        )

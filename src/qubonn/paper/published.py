@@ -1,7 +1,7 @@
-"""Every number of the paper's four tables, digit by digit.
+"""The 18 networks of the paper, and every number of its four tables, digit by digit.
 
-Name of a table -> its rows.  Paper, tab:networks, tab:results-oneshot, tab:som-summary and
-tab:dropout-results-summary; the files are in ``paper/tables``.
+Number -> Topology; name of a table -> its rows.  Paper, tab:networks, tab:results-oneshot,
+tab:som-summary and tab:dropout-results-summary; the files are in ``paper/tables``.
 """
 
 import csv
@@ -10,8 +10,25 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
+from qubonn.checks import require_count
 from qubonn.errors import RangeError
+from qubonn.topology import Topology
+
+# Network 7 is printed as conv(4x4)+fc(4), but its printed counts (39 neurons, 168 connections, 294
+# and 56 variables, 216 constraints) are those of two filters, so that is what we build.
+NOTATIONS = (
+    "conv(2x2)",
+    "conv(2x2)+fc(4)",
+    "conv(3x3)",
+    "conv(3x3x2)",
+    "conv(3x3)+fc(4)",
+    "conv(4x4)",
+    "conv(4x4x2)",
+    "conv(4x4x2)+fc(4)",
+    *(f"fc({size})" for size in range(1, 11)),
+)
 
 RUN_COUNTS = {"architectures": 200, "margins": 200, "dropout": 100}
 MEASURES = {
@@ -24,6 +41,19 @@ MEASURES = {
     "s1_mean": "mean S1",
     "s2_mean": "mean S2",
 }
+
+
+def topology(number: int) -> Topology:
+    """Return network 0 to 17 of the paper: 5 x 5 inputs, two outputs.
+
+    >>> topology(10)
+    Topology((1, 5, 5) -> 3 -> 2: 30 nodes, 81 arcs, 81 weights)
+    """
+    if require_count("number", number, least=0) >= len(NOTATIONS):
+        raise RangeError(
+            f"the paper's networks are numbered 0 to {len(NOTATIONS) - 1}; got {number}"
+        )
+    return Topology.parse(NOTATIONS[number], inputs=(5, 5), outputs=2)
 
 
 @dataclass(frozen=True)
@@ -41,7 +71,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Published:
-    """A row of a table of results: the setting, how often it was run, and what was measured.
+    """A row of a table of results: the setting, its number of runs, and what was measured.
 
     `numbers` has the keys of MEASURES that the table prints, with the digits that it prints.
     `dropped` is None where no dropout was used.
@@ -53,6 +83,12 @@ class Published:
     dropped: int | None
     run_count: int
     numbers: Mapping[str, Decimal]
+
+    @property
+    def setting(self) -> dict[str, Any]:
+        """What is varied, by name."""
+        names = ("network", "margin_strength", "learning_rate", "dropped")
+        return {name: getattr(self, name) for name in names}
 
 
 @cache

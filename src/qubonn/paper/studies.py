@@ -1,0 +1,306 @@
+"""The paper's three studies: settings of its tables, one run of either engine, and its measures.
+
+Setting, seed -> record.  Paper, sections "Experimental set-up", "Analysis of network
+architectures", "Maximising sum of margins" and "A dropout algorithm".
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import SpinMatrix, require_count
+from qubonn.datasets import letters
+from qubonn.engines import LiftedAnnealing
+from qubonn.errors import RangeError
+from qubonn.experiments.store import Row
+from qubonn.experiments.study import Record, Setting, Study
+from qubonn.experiments.tables import Table
+from qubonn.formulation import TrainingProblem
+from qubonn.paper.published import published, topology
+from qubonn.samplers import SimulatedAnnealing, TunedAnnealing, tune
+from qubonn.stopping import Stop
+from qubonn.training import Dropout, TrainingResult, train, train_with_dropout
+
+SMALL_COMMITTEE = 25
+DROPOUT_TEMPERATURES = {"hottest": 1 / 0.2, "coldest": 1 / 8.6}
+SIZES = {"native": (256, 200), "paper": (1000, 1000)}  # replicas, sweeps; ours are the defaults
+
+EngineName = Literal["paper", "native"]
+Tune = Literal["once", "each"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperStudy(Study):
+    """Networks of the paper, trained on its letters by one engine.
+
+    Engine "paper" anneals the QUBO; temperatures are tuned "once" for each setting, or in "each"
+    run. Engine "native" is `LiftedAnnealing`. Networks are tested on the images of the first of
+    `data_seeds`; the others show the effect of that draw.
+    """
+
+    engine: EngineName
+    data_seeds: tuple[int, ...] = (0, 1, 2, 3, 4)
+    replica_count: int = 1000
+    sweep_count: int = 1000
+    tune: Tune = "once"
+    evaluation_count: int = 30  # anneals of a tuning
+
+    title: ClassVar[str] = ""
+    columns: ClassVar[Mapping[str, str]] = {"network": "network"}  # of a setting: name -> head
+    watched: ClassVar[str] = "test_accuracy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("replica_count", "sweep_count", "evaluation_count"):
+            require_count(name, getattr(self, name))
+        if self.engine not in ("paper", "native") or self.tune not in ("once", "each"):
+            raise RangeError(
+                "engine must be 'paper' or 'native' and tune 'once' or 'each'; "
+                f"got {self.engine!r} and {self.tune!r}"
+            )
+        if not self.data_seeds:
+            raise RangeError("data_seeds must name at least one draw of test images; got none")
+
+    @property
+    def label(self) -> str:
+        """Name, engine and way of tuning."""
+        return f"{self.name}-{self.engine}{'-each' * (self.tune == 'each')}"
+
+    @property
+    def needs_preparation(self) -> bool:
+        """Whether temperatures are tuned once a setting."""
+        return self.engine == "paper" and self.tune == "once"
+
+    def prepare(self, setting: Setting, seed: int) -> Record:
+        """Tune the temperatures of a setting; the record has every anneal on the way there."""
+        first, second = _two_seeds(seed)
+        count = self.evaluation_count
+        qubo = self.problem(setting, first).qubo()
+        found = tune(qubo, self._annealer(), evaluation_count=count, seed=second)
+        if len(found.trials) < count:
+            raise KeyboardInterrupt
+        record: Record = {
+            "hottest": found.hottest,
+            "coldest": found.coldest,
+            "anneal_count": count,
+            "lowest_energy": min(trial.best_energy for trial in found.trials),
+        }
+        for number, trial in enumerate(found.trials):
+            for name in ("hottest", "coldest", "value", "best_energy"):
+                record[f"anneal_{number}_{name}"] = float(getattr(trial, name))
+        return record
+
+    def perform(self, setting: Setting, seed: int, prepared: Record) -> Record:
+        """Train once, on one thread, and measure all that the run found."""
+        first, second = _two_seeds(seed)
+        problem = self.problem(setting, first)
+        names = ("hottest", "coldest")
+        result = train(problem, self._solver({n: v for n, v in prepared.items() if n in names}),
+                       seed=second)  # fmt: skip
+        _require_finished(result.stop)
+        is_annealed = self.engine == "paper"
+        used = {name: result.info[name] if is_annealed else None for name in names}
+        return measure(result, two_pixel_images(self.data_seeds)) | used
+
+    def problem(self, setting: Setting, seed: int) -> TrainingProblem:
+        """The training problem of a setting."""
+        data = letters(seed=0)  # the training images are the same in every draw
+        return TrainingProblem(
+            topology(setting["network"]),
+            data.train_inputs,
+            data.train_outputs,
+            margin_strength=setting["margin_strength"],
+        )
+
+    def tables(self, rows: Sequence[Row]) -> list[Table]:
+        """The results beside the paper's."""
+        from qubonn.paper.comparison import Summary
+        from qubonn.paper.results import results_table
+
+        return [results_table([Summary(self, rows, {})])]
+
+    def _solver(self, temperatures: Record) -> Any:
+        if self.engine == "native":
+            return LiftedAnnealing(
+                replica_count=self.replica_count, sweep_count=self.sweep_count, thread_count=1
+            )
+        annealer = replace(self._annealer(), **temperatures)
+        if self.tune == "once":
+            return annealer
+        return TunedAnnealing(annealer=annealer, evaluation_count=self.evaluation_count)
+
+    def _annealer(self) -> SimulatedAnnealing:
+        return SimulatedAnnealing(
+            replica_count=self.replica_count, sweep_count=self.sweep_count, thread_count=1
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architectures(PaperStudy):
+    """The 18 networks.  Paper, tab:results-oneshot."""
+
+    name: str = "architectures"
+    title: ClassVar[str] = "18 networks"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Margins(PaperStudy):
+    """Networks 5 and 10 with a reward for margins.  Paper, tab:som-summary."""
+
+    name: str = "margins"
+    title: ClassVar[str] = "Sum of margins"
+    columns: ClassVar[Mapping[str, str]] = {"network": "network", "margin_strength": "gamma"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithDropout(PaperStudy):
+    """Networks 10 and 12 after Algorithm 1.  Paper, tab:dropout-results-summary."""
+
+    name: str = "dropout"
+    title: ClassVar[str] = "Dropout"
+    columns: ClassVar[Mapping[str, str]] = {
+        "network": "network",
+        "learning_rate": "eta",
+        "dropped": "dropped",
+    }
+
+    def problem(self, setting: Setting, seed: int) -> TrainingProblem:
+        """The problem in the field that the iterations of dropout leave."""
+        problem = super().problem(setting, seed)
+        if setting["dropped"] is None:
+            return problem
+        dropout = Dropout(
+            dropped_inputs=5,
+            dropped_hidden=setting["dropped"],
+            iteration_count=10,
+            learning_rate=setting["learning_rate"],
+            violation_decay=0.1,
+            final="none",
+        )
+        annealer = replace(self, tune="once")._solver(DROPOUT_TEMPERATURES)
+        result = train_with_dropout(problem, dropout, annealer, seed=seed)
+        _require_finished(result.stop)
+        return result.problem
+
+
+STUDIES: dict[str, type[PaperStudy]] = {
+    "architectures": Architectures,
+    "margins": Margins,
+    "dropout": WithDropout,
+}
+
+
+def study_of(name: str, engine: EngineName, *, tune: Tune = "once", seed: int = 0) -> PaperStudy:
+    """Return one of the paper's studies for an engine.
+
+    >>> study_of("margins", "paper").label, len(study_of("margins", "paper").settings)
+    ('margins-paper', 16)
+    """
+    replica_count, sweep_count = SIZES[engine]
+    return STUDIES[name](
+        name=name,
+        engine=engine,
+        settings=tuple(row.setting for row in published(name)),
+        seed=seed,
+        tune=tune if engine == "paper" else "once",  # ours measures its temperatures
+        replica_count=replica_count,
+        sweep_count=sweep_count,
+    )
+
+
+# ---- what is measured ----
+
+
+@dataclass(frozen=True, eq=False)
+class TwoPixelImages:
+    """Every image with two pixels inverted, and the rows of each draw."""
+
+    inputs: SpinMatrix  # 1,200 x 25
+    outputs: SpinMatrix
+    draws: Mapping[int, NDArray[np.int64]]  # seed -> rows of `inputs`, 40 each
+
+
+@cache
+def two_pixel_images(data_seeds: tuple[int, ...]) -> TwoPixelImages:
+    """Return all two-pixel images and the draws of the given seeds."""
+    data = letters(seed=0)
+    pairs = np.array(list(combinations(range(data.train_inputs.shape[1]), 2)))
+    inputs = np.repeat(data.train_inputs, len(pairs), axis=0)
+    rows = np.arange(len(inputs))[:, np.newaxis]
+    inputs[rows, np.tile(pairs, (len(data.train_inputs), 1))] *= -1
+    outputs = np.repeat(data.train_outputs, len(pairs), axis=0)
+    place = {row.tobytes(): number for number, row in enumerate(inputs)}
+    draws = {
+        seed: np.array([place[image.tobytes()] for image in letters(seed=seed).test_inputs])
+        for seed in data_seeds
+    }
+    return TwoPixelImages(inputs, outputs, draws)
+
+
+def measure(result: TrainingResult, images: TwoPixelImages) -> Record:
+    """Measure the network of lowest energy, the best feasible one, and committees.
+
+    Constraints and energies are those of the state that the solver returned; accuracies, S1 and S2
+    are those of the network's forward pass; `state_s1` and `state_s2` are of the activations that
+    the solver left. A committee is all feasible networks of the run, or all networks where none is
+    feasible; the small one has the 25 of lowest energy.
+    """
+    problem, network, terms = result.problem, result.network, result.found_terms
+    inputs, outputs = problem.input_spins, problem.output_spins
+    margins = network.margins(inputs)
+    state_margins = problem.certify(network, result.activations[0]).margins
+    feasible, committee = result.feasible_networks, result.committee()
+    draws = _draw_accuracies(network, images)
+    committee_draws = _draw_accuracies(committee, images)
+    first = next(iter(images.draws))
+    return {
+        "training_accuracy": network.accuracy(inputs, outputs),
+        "test_accuracy": draws[first],
+        "all_accuracy": network.accuracy(images.inputs, images.outputs),
+        "energy": float(terms.total),
+        "activation_penalty": int(terms.activation),
+        "product_penalty": int(terms.product),
+        "margin_reward": int(terms.margin),
+        "field_reward": float(terms.field),
+        "violation_count": int(result.found_violations.count),
+        "constraint_count": int(problem.size.constraints),
+        "s1": int(margins.s1),
+        "s2": int(margins.s2),
+        "state_s1": int(state_margins.s1),
+        "state_s2": int(state_margins.s2),
+        "network_count": len(result.networks),
+        "feasible_count": len(feasible),
+        "feasible_accuracy": _draw_accuracies(feasible[0], images)[first] if feasible else None,
+        "committee_size": len(committee),
+        "committee_accuracy": committee_draws[first],
+        "committee_training_accuracy": committee.accuracy(inputs, outputs),
+        "small_committee_accuracy": _draw_accuracies(
+            result.committee(SMALL_COMMITTEE), images
+        )[first],
+        **{f"draw_accuracy_seed_{seed}": value for seed, value in draws.items()},
+        **{f"committee_draw_accuracy_seed_{s}": value for s, value in committee_draws.items()},
+    }  # fmt: skip
+
+
+def _draw_accuracies(voter: Any, images: TwoPixelImages) -> dict[int, float]:
+    """Return the accuracy of a network or committee on each draw."""
+    drawn = np.unique(np.concatenate(list(images.draws.values())))
+    is_right = np.zeros(len(images.inputs), dtype=bool)
+    predicted = voter.predict_outputs(images.inputs[drawn])
+    is_right[drawn] = (predicted == images.outputs[drawn]).all(axis=1)
+    return {seed: float(is_right[rows].mean()) for seed, rows in images.draws.items()}
+
+
+def _two_seeds(seed: int) -> tuple[int, int]:
+    first, second = np.random.SeedSequence(seed).generate_state(2, np.uint64).tolist()
+    return int(first), int(second)
+
+
+def _require_finished(stop: Stop) -> None:
+    if stop is not Stop.FINISHED:
+        raise KeyboardInterrupt  # half a run is no run
