@@ -64,7 +64,7 @@ def measure(engine: str, sizes: dict[str, int]) -> tuple[float, float]:
         hottest, coldest = forward.measured_temperatures(problem, settings)
         run = forward._Run(problem, settings, 0)
         warm = np.sqrt(hottest * coldest)
-        advance = lambda sweeps: run.advance(np.tile(warm, (sweeps, 1)))  # noqa: E731
+        advance = lambda sweeps: run.sweep(np.tile(warm, (sweeps, 1)))  # noqa: E731
     else:
         replicas = 16
         slower = qn.LiftedAnnealing(replica_count=16, violation="linear", thread_count=1)

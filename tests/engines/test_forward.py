@@ -174,7 +174,7 @@ def test_the_energy_kept_over_many_flips_is_that_of_a_forward_pass(
     run = run_in(lanes, *case, seed)
     before = [slow_energy(*case, network_of(run, r)) for r in range(2)]
     assert (run.energies * run.unit).tolist() == before
-    run.advance(np.geomspace(100, 0.1, 6)[:, None] * np.ones(run.groups.count))
+    run.sweep(np.geomspace(100, 0.1, 6)[:, None] * np.ones(run.groups.count))
     after = [slow_energy(*case, network_of(run, r)) for r in range(2)]
     assert (run.energies * run.unit).tolist() == after
 
@@ -186,7 +186,7 @@ def test_counts_and_activations_kept_over_many_flips_are_those_of_a_forward_pass
     case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
 ) -> None:
     run = run_in(lanes, *case, seed)
-    run.advance(np.full((4, run.groups.count), 10.0))
+    run.sweep(np.full((4, run.groups.count), 10.0))
     fresh = _Run(*case, seed, [network_of(run, 0), network_of(run, 1)])
     count, blocks = run.problem.example_count, len(run.packed.examples.is_real)
     kept, new = (state.replicas.counts for state in (run, fresh))
@@ -208,9 +208,9 @@ def test_changes_are_those_of_a_forward_pass_for_every_flip(
     case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
 ) -> None:
     run = run_in(lanes, *case, seed)
-    run.advance(np.full((2, run.groups.count), 10.0))
+    run.sweep(np.full((2, run.groups.count), 10.0))
     expected = np.concatenate(slow_changes(*case, network_of(run, 0)))
-    np.testing.assert_array_equal(run.changes()[0], expected)
+    np.testing.assert_array_equal(run.flip_costs()[0], expected)
 
 
 def window_of(problem: TrainingProblem, engine: ForwardAnnealing, neuron: int) -> int:
@@ -276,7 +276,7 @@ def test_a_soft_neuron_judges_its_weights_by_the_energy_expected_under_noise(
     problem, engine = case[0], replace(case[1], softness=softness)
     run = run_in(lanes, problem, engine, seed)
     topology, network = problem.topology, network_of(run, 0)
-    changes = run.packed.changes(run.replicas, is_soft=True)[0] * run.unit
+    changes = run.packed.flip_costs(run.replicas, is_soft=True)[0] * run.unit
     for neuron in range(topology.hidden_count):
         found = changes / (2 * window_of(problem, engine, neuron))
         before = soft_energy(problem, engine, network, neuron)
@@ -298,7 +298,7 @@ def test_the_softest_neurons_of_many_arcs_fit_narrow_lanes() -> None:
     problem = random_problem(Topology.dense(3000, 2, 2), 70)
     engine = ForwardAnnealing(replica_count=2, softness=100)
     runs = [run_in(lanes, problem, engine, 0) for lanes in (np.int16, np.int32)]
-    narrow, wide = (run.packed.changes(run.replicas, is_soft=True) for run in runs)
+    narrow, wide = (run.packed.flip_costs(run.replicas, is_soft=True) for run in runs)
     assert [run.packed.kind for run in runs] == [np.int16, np.int32]
     np.testing.assert_array_equal(narrow, wide)
 
@@ -311,7 +311,7 @@ def test_a_shared_weight_that_moves_all_margins_fits_the_lanes() -> None:
     network = network_of(run, 0)
     other = replace_network(network, flipped(network.weight_spins, 0), network.bias_spins)
     expected = slow_energy(problem, engine, other) - slow_energy(problem, engine, network)
-    assert run.changes()[0, 0] == expected
+    assert run.flip_costs()[0, 0] == expected
 
 
 @pytest.mark.parametrize("hidden", [(64, 64), (128, 128), (256, 256)], ids=str)
@@ -327,7 +327,7 @@ def test_deep_networks_take_as_many_examples_as_mnist_has(hidden: tuple[int, ...
 def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], seed: int) -> None:
     run = _Run(case[0], replace(case[1], softness=None), seed)
     before = run.energies.copy()
-    run.advance(np.zeros((3, run.groups.count)))
+    run.sweep(np.zeros((3, run.groups.count)))
     assert (run.energies <= before).all()
 
 
@@ -380,7 +380,7 @@ def test_the_number_of_threads_changes_nothing(reading: Any) -> None:
 def test_a_replica_does_not_depend_on_how_many_there_are() -> None:
     few, many = (_Run(letters_problem(), replace(ENGINE, replica_count=n), 5) for n in (2, 6))
     for run in (few, many):
-        run.advance(np.full((3, run.groups.count), 2.0))
+        run.sweep(np.full((3, run.groups.count), 2.0))
     np.testing.assert_array_equal(few.energies, many.energies[:2])
     np.testing.assert_array_equal(few.replicas.parameters, many.replicas.parameters[:2])
 
@@ -588,7 +588,7 @@ def test_a_batch_estimates_the_energy_of_all_examples_by_its_own_and_its_share_o
     problem = replace(problem, field=field)
     run = _Run(problem, replace(BATCHES, replica_count=1), 0)
     rows = np.arange(50)
-    run.show(rows)
+    run.see(rows)
     part = Field(field.weights / 4, field.biases / 4)
     batch = replace(
         problem, inputs=problem.input_spins[rows], outputs=problem.output_spins[rows], field=part
@@ -620,7 +620,7 @@ def test_an_interrupt_keeps_what_there_is() -> None:
 def test_an_interrupt_within_a_slice_gives_the_energies_of_the_networks_it_returns(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    advance = forward_packing.PackedExamples._advance
+    advance = forward_packing.PackedExamples._anneal_one
 
     def advance_and_stop(
         self: Any, one: Any, energy: int, course: Any, prices: Any, changes: Any
@@ -630,7 +630,7 @@ def test_an_interrupt_within_a_slice_gives_the_energies_of_the_networks_it_retur
             raise KeyboardInterrupt
         return 0
 
-    monkeypatch.setattr(forward_packing.PackedExamples, "_advance", advance_and_stop)
+    monkeypatch.setattr(forward_packing.PackedExamples, "_anneal_one", advance_and_stop)
     engine = replace(ENGINE, sweep_count=1000, hottest=20.0)
     found = engine.solve(letters_problem(), seed=4)
     energies = [slow_energy(letters_problem(), engine, found.network(r)) for r in range(3)]
@@ -698,7 +698,7 @@ def test_cycles_are_sent_to_lifted_annealing() -> None:
     arcs = [(0, 25), (25, 26), (26, 25), (25, 27)]
     topology = Topology.from_arcs(arcs, inputs=25, outputs=2)
     problem = replace(letters_problem(), topology=topology, field=None)
-    with pytest.raises(TopologyError, match="closes one: LiftedAnnealing takes any network"):
+    with pytest.raises(TopologyError, match="closes one: use LiftedAnnealing"):
         ENGINE.solve(problem)
 
 

@@ -115,7 +115,7 @@ def test_the_change_of_every_flip_is_the_difference_of_two_energies(
 ) -> None:
     run = run_of(problem, seed, "squared")
     run.sweep(np.full((3, 3), 2.0))
-    changes = run.changes()[:, 0]
+    changes = run.flip_costs()[:, 0]
     before = energy_of_lane_0(run)
     places = [
         *((run.weights, w) for w in range(run.weights.shape[1])),

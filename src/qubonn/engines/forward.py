@@ -7,7 +7,6 @@ energy is how wrong the outputs are, the hidden margins and the field.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +28,7 @@ from qubonn.engines.forward_packing import (
     require_acyclic,
     require_pairwise,
 )
-from qubonn.engines.forward_tables import groups_of
+from qubonn.engines.forward_tables import VisitSchedule, temperature_groups
 from qubonn.engines.sweep_data import GrowingBatches, InputNoise
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
@@ -150,10 +149,10 @@ class _Run:
         seed: int,
         initial_networks: Sequence[BinaryNetwork] = (),
     ) -> None:
-        self.problem, self.settings, self.visit = problem, settings, 0
+        self.problem, self.settings, self.visit_count = problem, settings, 0
         self.packed = PackedExamples(problem, settings.cost_for(problem), settings.thread_count)
         self.unit = self.packed.unit
-        self.groups = groups_of(problem.topology)
+        self.groups = temperature_groups(problem.topology)
         sources = np.random.SeedSequence(seed).spawn(settings.replica_count)
         self.generator = np.random.default_rng([seed, 1])  # of the noise that all replicas see
         self.seen_count, self.is_all_seen = problem.example_count, True
@@ -175,21 +174,21 @@ class _Run:
         if watch.target_energy is not None:
             target = int(np.floor(watch.target_energy / self.unit + 1e-9))
         try:
-            course = self.packed.course(self.temperatures(), target)
+            schedule = self.packed.schedule(self.temperatures(), target)
             steps = TARGET_SLICE * self.packed.visit_count
 
-            def advance(start: int, end: int) -> None:
+            def run_slice(start: int, end: int) -> None:
                 can_aim = self.is_all_seen and not self.is_soft and target != NO_TARGET
                 if can_aim:
                     self.know_energies()
                 aim = target if can_aim else NO_TARGET
-                self.take(course._replace(first=start, last=end, target=aim))
+                self.make_visits(schedule._replace(first=start, last=end, target=aim))
 
-            for span in self.spans(course.last):
+            for span in self.spans(schedule.last):
                 verdict = watch.work(
                     span,
-                    course.last,
-                    advance,
+                    schedule.last,
+                    run_slice,
                     self.best_energy if watch.needs_energies else lambda: float("nan"),
                     target_slice=steps,
                     is_estimate=not self.is_all_seen,
@@ -198,19 +197,19 @@ class _Run:
                     return verdict
             return Stop.FINISHED
         except KeyboardInterrupt:
-            self._are_energies_known = False  # some replicas went on before it was heard
+            self._are_energies_known = False  # some replicas went on before it was noticed
             return Stop.INTERRUPTED
         finally:
-            self.show_all()
+            self.see_all()
 
     def spans(self, last: int) -> Iterator[range]:
         """Yield the visits of all sweeps: one sweep at a time where each sees something else."""
         visits, settings = self.packed.visit_count, self.settings
         changing = settings.sweep_count if settings.noise or settings.batches else 0
         for sweep, rows in enumerate(self.batches(changing)):
-            self.show(rows)
+            self.see(rows)
             yield range(sweep * visits, (sweep + 1) * visits)
-        self.show_all()
+        self.see_all()
         yield range(changing * visits, last)
 
     def batches(self, sweep_count: int) -> Iterator[IntVector | None]:
@@ -220,21 +219,21 @@ class _Run:
         count = self.problem.example_count
         return self.settings.batches.rows(sweep_count, count, self.generator)
 
-    def show(self, rows: IntVector | None) -> None:
-        """Let all replicas see some examples, or all, through the errors of a sweep."""
+    def see(self, rows: IntVector | None) -> None:
+        """Show all replicas some examples, or all, with the noise of a sweep."""
         self.is_all_seen = False
         noise, spins = self.settings.noise, None
         if noise is not None:
             clean = self.problem.input_spins
             spins = noise.disturb(clean if rows is None else clean[rows], self.generator)
-        self.replicas = self.packed.show(self.replicas, rows, spins)
+        self.replicas = self.packed.load_examples(self.replicas, rows, spins)
         self._are_energies_known = False
         self.seen_count = self.problem.example_count if rows is None else len(rows)
 
-    def show_all(self) -> None:
-        """Let all replicas see all examples as they are; energies follow."""
+    def see_all(self) -> None:
+        """Show all replicas all original examples; energies follow."""
         if not self.is_all_seen:
-            self.replicas = self.packed.show(self.replicas)
+            self.replicas = self.packed.load_examples(self.replicas)
             self._are_energies_known = False
             self.seen_count, self.is_all_seen = self.problem.example_count, True
 
@@ -274,23 +273,23 @@ class _Run:
             spins[row, :, topology.input_count :] = self.packed.activation_spins(one)
         if problem.has_fixed_outputs:
             spins[:, :, topology.outputs.start :] = problem.output_spins
-        info = {"sweeps": self.visit // self.packed.visit_count, "seconds": watch.seconds}
+        info = {"sweeps": self.visit_count // self.packed.visit_count, "seconds": watch.seconds}
         energies = self.energies[order].astype(np.float64) * self.unit
         return Solutions(problem, weights, biases, spins, energies, stop, info)
 
-    def changes(self) -> NDArray[np.float64]:
+    def flip_costs(self) -> NDArray[np.float64]:
         """Energy changes of all flips: replicas x (weights, then biases)."""
-        return self.packed.changes(self.replicas) * np.float64(self.unit)
+        return self.packed.flip_costs(self.replicas) * np.float64(self.unit)
 
-    def advance(self, temperatures: NDArray[np.float64]) -> None:
+    def sweep(self, temperatures: NDArray[np.float64]) -> None:
         """Make a sweep for each row of temperatures."""
-        self.take(self.packed.course(temperatures))
+        self.make_visits(self.packed.schedule(temperatures))
 
-    def take(self, course: Any) -> None:
-        """Make the visits of a course."""
-        self.packed.anneal(self.replicas, self._energies, course)
+    def make_visits(self, schedule: VisitSchedule) -> None:
+        """Make the visits of a schedule."""
+        self.packed.anneal(self.replicas, self._energies, schedule)
         self._are_energies_known &= not self.is_soft
-        self.visit += course.last - course.first
+        self.visit_count += schedule.last - schedule.first
 
 
 def measured_temperatures(
@@ -328,7 +327,7 @@ def _sizes(problem: TrainingProblem, settings: ForwardAnnealing) -> list[NDArray
     """Return the magnitudes of all changes that are not zero, by group."""
     count = _measured_replicas(problem)
     run = _Run(problem, replace(settings, replica_count=count), seed=0)
-    changes, of_parameter = np.abs(run.changes()), run.groups.of_parameter
+    changes, of_parameter = np.abs(run.flip_costs()), run.groups.of_parameter
     sizes = [changes[:, of_parameter == group] for group in range(run.groups.count)]
     return [size[size > 0] for size in sizes]
 

@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, IntVector, SpinMatrix
-from qubonn.engines.forward_tables import groups_of, wiring_of
+from qubonn.engines.forward_tables import (
+    ARCS_END,
+    ARCS_START,
+    IS_DEEP,
+    Examples,
+    Prices,
+    Replica,
+    VisitSchedule,
+    tables_of,
+    temperature_groups,
+)
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
@@ -24,12 +34,12 @@ MOST = 2.0**30  # of what a lane adds up over all blocks, in units: int32 with a
 MOST_ENERGY = 2.0**46  # of all examples; int64 has 16 bits for finer units, and one to spare
 SEARCHED = 2**16  # parts of a whole that are tried one by one
 MOST_SMALL = 2.0**13  # of one example's, in int16: four can be added
-CLOSE = 0.02  # a margin strength may be rounded by so much, if int16 then does
+CLOSE = 0.02  # by which part a margin strength may be rounded, if int16 then suffices
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What an engine makes of a problem's outputs and margins; no target: thresholds."""
+    """How outputs and margins are paid for; without a target, outputs are read by their signs."""
 
     target_margin: int | None
     margin_cap: int | None
@@ -44,17 +54,18 @@ class PackedExamples:
     ) -> None:
         # Numba takes a moment, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._forward_kernels")
-        self.seeing: Any = import_module("qubonn.engines._tile_kernels")
+        self.passes: Any = import_module("qubonn.engines._forward_passes")
         self.streams: Any = import_module("qubonn.simd.streams")
         self.share: Any = import_module("qubonn.simd.threads").share
         self.problem, self.cost, self.thread_count = problem, cost, thread_count
         self.topology = problem.topology
-        self.wiring, *self.cones = wiring_of(problem.topology)
+        self.tables = tables_of(problem.topology)
+        self.wiring = self.tables[0]
         most = _most_change(problem, cost)
         self.kind, self.lane_unit = _kind_and_unit(problem, cost, most)
-        # blocks whose gains a lane can add up
-        self.span = max(1, int(np.iinfo(self.kind).max // max(1.0, most / self.lane_unit)))
-        self.unit = self.lane_unit * 2.0**-self.kernels.FINE
+        largest = np.iinfo(self.kind).max
+        self.blocks_per_sum = max(1, int(largest // max(1.0, most / self.lane_unit)))
+        self.unit = self.lane_unit * 2.0**-self.passes.FINE
         self.prices = self._prices()
         self.input_words, self.output_words = (
             _words(spins) for spins in (problem.input_spins, problem.output_spins)
@@ -65,19 +76,19 @@ class PackedExamples:
         ones = np.iinfo(np.uint64).max
         parameters = np.where(np.hstack([weights, biases]), ones, np.uint64(0)).astype(np.uint64)
         generators = self.streams.start_generators(seeds.reshape(-1), LANES)
-        return self.show(self.kernels.Replica(parameters, None, None, generators))
+        return self.load_examples(Replica(parameters, None, None, generators))
 
-    def show(
+    def load_examples(
         self, replicas: Any, rows: IntVector | None = None, input_spins: SpinMatrix | None = None
     ) -> Any:
-        """Let replicas see some examples, or all; counts and activations follow.
+        """Show replicas some examples, or all; counts and activations follow.
 
-        Of the field they see the same share. `input_spins`, a row for each of these examples, are
-        seen in place of the problem's own.
+        They see the same share of the field. `input_spins`, a row for each of these examples,
+        replace the problem's own.
         """
         rows = np.arange(self.problem.example_count) if rows is None else rows
         tiles = self._tiles(self.output_words, rows)
-        self.examples = self.kernels.Examples(
+        self.examples = Examples(
             wanted=self._masks(tiles, self.topology.output_count),
             is_real=_is_real(len(rows)),
             pull=self._pull(len(rows) / self.problem.example_count),
@@ -90,11 +101,11 @@ class PackedExamples:
         replicas.spins[:, : self.topology.input_count] = self._masks(
             tiles, self.topology.input_count
         )
-        self._for_each(replicas, lambda r, one: self.kernels.run_forward(self.wiring, tiles, one))
+        self._for_each(replicas, lambda r, one: self.passes.run_forward(self.wiring, tiles, one))
         return replicas
 
     def _with_room(self, replicas: Any, block_count: int) -> Any:
-        """Return replicas whose counts and activations have room for so many blocks."""
+        """Return replicas whose counts and activations have room for `block_count` blocks."""
         if replicas.spins is not None and replicas.spins.shape[2] == block_count:
             return replicas
         count, rows = len(replicas.parameters), self.topology.node_count + 1
@@ -107,41 +118,43 @@ class PackedExamples:
     def energies(self, replicas: Any) -> NDArray[np.int64]:
         """Return the energies of all replicas in multiples of `unit`."""
         shared = self.wiring, self.examples, self.prices
-        energies = self._for_each(replicas, lambda r, one: self.kernels.energy_of(*shared, one))
+        energies = self._for_each(replicas, lambda r, one: self.passes.energy_of(*shared, one))
         return np.array(energies, dtype=np.int64)
 
-    def changes(self, replicas: Any, *, is_soft: bool = False) -> NDArray[np.int64]:
+    def flip_costs(self, replicas: Any, *, is_soft: bool = False) -> NDArray[np.int64]:
         """Return what flips cost: replicas x (weights, then biases).
 
         Where neurons are soft, own parameters of hidden neurons are in 1 / 2S of the unit.
         """
-        changes = np.zeros(replicas.parameters.shape, dtype=np.int64)
-        temperatures = np.zeros((1, groups_of(self.topology).count))
-        course, prices = self.course(temperatures), self.prices
+        costs = np.zeros(replicas.parameters.shape, dtype=np.int64)
+        temperatures = np.zeros((1, temperature_groups(self.topology).count))
+        schedule, prices = self.schedule(temperatures), self.prices
         if not is_soft:
             prices = prices._replace(softness=np.zeros_like(prices.softness))
-        self._for_each(replicas, lambda r, one: self._advance(one, 0, course, prices, changes[r]))
-        return changes
+        self._for_each(
+            replicas, lambda r, one: self._anneal_one(one, 0, schedule, prices, costs[r])
+        )
+        return costs
 
-    def anneal(self, replicas: Any, energies: NDArray[np.int64], course: Any) -> None:
-        """Let all replicas take their course; energies follow, unless neurons are soft."""
+    def anneal(self, replicas: Any, energies: NDArray[np.int64], schedule: VisitSchedule) -> None:
+        """Make the visits of a schedule; energies follow, unless neurons are soft."""
         nothing, prices = np.zeros(0, dtype=np.int64), self.prices
         energies[:] = self._for_each(
-            replicas, lambda r, one: self._advance(one, energies[r], course, prices, nothing)
+            replicas, lambda r, one: self._anneal_one(one, energies[r], schedule, prices, nothing)
         )
 
-    def _advance(
-        self, one: Any, energy: int, course: Any, prices: Any, changes: NDArray[np.int64]
+    def _anneal_one(
+        self, one: Replica, energy: int, schedule: VisitSchedule, prices: Prices, costs: IntVector
     ) -> int:
-        shared = self.wiring, *self.cones, self.examples, prices
-        return int(self.kernels.anneal_replica(*shared, one, energy, course, changes))
+        shared = self.tables, self.examples, prices
+        return int(self.kernels.anneal_replica(*shared, one, energy, schedule, costs))
 
-    def course(self, temperatures: NDArray[np.float64], target: int = NO_TARGET) -> Any:
+    def schedule(self, temperatures: NDArray[np.float64], target: int = NO_TARGET) -> VisitSchedule:
         """Return all visits at temperatures in units of energy (a row for each sweep x groups)."""
-        groups = groups_of(self.topology)
+        groups = temperature_groups(self.topology)
         of_visit = np.concatenate([groups.of_neuron[self.wiring.order], groups.of_shared])
         last = len(temperatures) * self.visit_count
-        return self.kernels.Course(temperatures / self.unit, of_visit, 0, last, target)
+        return VisitSchedule(temperatures / self.unit, of_visit, 0, last, target)
 
     @property
     def visit_count(self) -> int:
@@ -149,19 +162,19 @@ class PackedExamples:
         return len(self.wiring.order) + len(self.wiring.shared)
 
     def _for_each(self, replicas: Any, work: Callable[[int, Any], Any]) -> list[Any]:
-        """Return what the work gives for every replica, in threads: kernels let go of the lock."""
+        """Return the result of `work` for every replica, in threads: kernels release the lock."""
         results: list[Any] = [None] * len(replicas.parameters)
 
-        def do(first: int, end: int, thread: int) -> None:
+        def run_piece(first: int, end: int, thread: int) -> None:
             for r in range(first, end):
                 results[r] = work(r, self.one(replicas, r))
 
-        self.share(do, len(results), self.thread_count)
+        self.share(run_piece, len(results), self.thread_count)
         return results
 
     def one(self, replicas: Any, number: int) -> Any:
         """Return one of several replicas: views, not copies."""
-        return self.kernels.Replica(*(array[number] for array in replicas))
+        return Replica(*(array[number] for array in replicas))
 
     def parameters(self, replicas: Any) -> tuple[SpinMatrix, SpinMatrix]:
         """Return weight spins and bias spins, a row for each replica."""
@@ -185,26 +198,26 @@ class PackedExamples:
     def _prices(self) -> Any:
         target, cap = self.cost.target_margin, self.cost.margin_cap
         fan_in = int(self.topology.fan_in.max(initial=0))
-        return self.kernels.Prices(
+        return Prices(
             margin=round(self.problem.margin_strength / self.lane_unit),
             margin_cap=fan_in + 2 if cap is None else min(cap, fan_in + 2),
             violation=round((1 if target is None else 0.5) / self.lane_unit),
             target_margin=target or 0,
             is_pairwise=target is not None,
             softness=_softness(self.topology, self.cost),
-            span=self.span,
+            blocks_per_sum=self.blocks_per_sum,
         )
 
     def _tiles(self, words: NDArray[np.uint64], rows: IntVector) -> Any:
         """Return rows of words as tiles, blocks x words x examples."""
         tiles = np.empty((-(-len(rows) // LANES), words.shape[1], LANES), dtype=np.uint64)
-        self.seeing.fill_tiles(words, rows, tiles)
+        self.passes.fill_tiles(words, rows, tiles)
         return tiles
 
     def _masks(self, tiles: Any, column_count: int) -> Any:
         """Return tiles as masks, columns x blocks."""
         masks = np.empty((column_count, len(tiles)), dtype=np.uint64)
-        self.seeing.fill_masks(tiles, masks)
+        self.passes.fill_masks(tiles, masks)
         return masks
 
 
@@ -228,12 +241,12 @@ def require_acyclic(topology: Topology) -> None:
         source, target = topology.some_arc_on_a_cycle()
         raise TopologyError(
             f"ForwardAnnealing needs a network without cycles; arc {source} -> {target} closes "
-            "one: LiftedAnnealing takes any network"
+            "one: use LiftedAnnealing"
         )
 
 
 def require_pairwise(problem: TrainingProblem) -> None:
-    """Refuse examples that do not want exactly one output to be +1, and outputs that are heard."""
+    """Refuse examples without exactly one +1 output, and outputs on which neurons depend."""
     topology, outputs = problem.topology, problem.output_spins
     wanted = (outputs > 0).sum(axis=1)
     if (wanted != 1).any():
@@ -244,11 +257,11 @@ def require_pairwise(problem: TrainingProblem) -> None:
         )
     if outputs.shape[1] < 2:
         raise AlphabetError("reading='largest' needs at least two outputs to compare; got 1")
-    heard = np.flatnonzero(topology.source_of >= topology.outputs.start)
-    if len(heard):
-        source, target = topology.source_of[heard[0]], topology.target_of[heard[0]]
+    leaving = np.flatnonzero(topology.source_of >= topology.outputs.start)
+    if len(leaving):
+        source, target = topology.source_of[leaving[0]], topology.target_of[leaving[0]]
         raise TopologyError(
-            f"reading='largest' needs outputs that no neuron hears; arc {source} -> {target} "
+            f"reading='largest' needs outputs on which no neuron depends; arc {source} -> {target} "
             "leaves one: use reading='signs'"
         )
     fan_in = topology.fan_in[topology.outputs.start :]
@@ -361,11 +374,10 @@ def _moves_of_margins(topology: Topology, cap: int | None) -> float:
 
 def _moves_of_outputs(topology: Topology) -> tuple[int, int]:
     """Return by how much one flip may move an output's count at most, and all of them together."""
-    wiring, cones, _ = wiring_of(topology)
-    kernels: Any = import_module("qubonn.engines._forward_kernels")
-    if cones.table[:, kernels.IS_DEEP].any() or len(wiring.shared):
+    wiring, cones, _ = tables_of(topology)
+    if cones.table[:, IS_DEEP].any() or len(wiring.shared):
         fan_in = topology.fan_in[topology.outputs.start :]
         return int(fan_in.max()), int(fan_in.sum())
-    arcs = cones.table[:, kernels.ARCS_END] - cones.table[:, kernels.ARCS_START]
+    arcs = cones.table[:, ARCS_END] - cones.table[:, ARCS_START]
     by_owner = np.diff(np.append(0, np.cumsum(arcs))[cones.starts])
     return int(arcs.max(initial=1)), int(by_owner.max(initial=1))

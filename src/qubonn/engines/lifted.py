@@ -158,7 +158,7 @@ class _Run:
             info,
         )
 
-    def changes(self) -> NDArray[np.float64]:
+    def flip_costs(self) -> NDArray[np.float64]:
         """Energy changes of all flips, variables x lanes, of the first block."""
         count = self.weights.shape[1] + self.biases.shape[1]
         free = self.problem.example_count * len(self.circuit.free_nodes)
@@ -217,7 +217,7 @@ def _sizes_at_quenched(
     """Return the magnitudes of all changes that are not zero: weights, biases, activations."""
     run = _Run(problem, settings, seed=0, lanes=lanes)
     run.sweep(np.zeros((QUENCH_SWEEPS, 3)))
-    changes = np.abs(run.changes()[:, :MEASURED])  # the same whatever the number of lanes
+    changes = np.abs(run.flip_costs()[:, :MEASURED])  # the same whatever the number of lanes
     ends = np.cumsum([run.weights.shape[1], run.biases.shape[1]])
     return [kind[kind > 0] for kind in np.split(changes, ends)]
 

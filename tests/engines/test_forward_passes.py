@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qubonn.engines._tile_kernels import count_disagreements, fill_masks, fill_tiles
+from qubonn.engines._forward_passes import count_disagreements, fill_masks, fill_tiles
 from qubonn.engines.forward_packing import _words
 
 WIDTHS = [1, 63, 64, 65, 130, 512, 520, 784]  # of inputs; eight words are transposed at once

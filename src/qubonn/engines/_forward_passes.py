@@ -1,0 +1,309 @@
+"""Numba kernels of passes through a network: all examples at once, or a change through its cone.
+
+Tiles of bits -> masks; parameters -> counts and activations; a change -> its cost, or the change
+made.
+
+A tile is 64 inputs of 64 examples: tiles[block, word, example]. Transposed, it is what the other
+kernels read: a mask for each input. Read directly, it counts a neuron's terms by XOR and popcount,
+many times quicker than one arc after the other.
+
+The cone of a neuron, or of a weight of several arcs, is all neurons that depend on it. A change
+runs through its cone in the order of a forward pass, block by block: `changed` holds, by neuron,
+the lanes in which its activation changes.
+"""
+
+import numpy as np
+from numba import njit
+
+from qubonn.engines.forward_tables import (
+    ARCS_END,
+    ARCS_START,
+    FIRST_ARC,
+    FIRST_INNER,
+    IS_DEEP,
+    LEAST,
+    NEEDED,
+    NEURON,
+    NO_WEIGHT,
+    PARAMETER,
+    SOURCE,
+)
+from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of
+from qubonn.simd.words import load_at, ones_of, repeated, store_at, transpose
+
+FINE = 16  # energies are kept in 2**-16 of the lanes' unit
+LANES = 64  # examples in a block, bits in a word
+THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # stands for 32 lanes
+ZERO = np.uint64(0)
+
+
+# ---- examples ----------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def fill_tiles(words, rows, tiles):
+    """Copy the rows of `words` (examples x words) that `rows` lists; zeros after the last."""
+    for block in range(len(tiles)):
+        for lane in range(LANES):
+            number = block * LANES + lane
+            for word in range(words.shape[1]):
+                tiles[block, word, lane] = words[rows[number], word] if number < len(rows) else ZERO
+
+
+@njit(cache=True, nogil=True)
+def fill_masks(tiles, masks):
+    """Turn tiles into masks, columns x blocks: bit k is example k of the block."""
+    square = np.zeros(8 * LANES, dtype=np.uint64)
+    for block in range(len(tiles)):
+        for first in range(0, tiles.shape[1], 8):
+            count = min(8, tiles.shape[1] - first)
+            for word in range(count):
+                for lane in range(LANES):
+                    square[8 * lane + word] = tiles[block, first + word, lane]
+            transpose(square)
+            for word in range(count):
+                column = (first + word) * LANES
+                for bit in range(min(LANES, len(masks) - column)):
+                    masks[column + bit, block] = square[8 * bit + word]
+
+
+@njit(cache=True)
+def count_disagreements(tiles, block, weights, heard, found):
+    """Fill `found` with how many of the inputs `heard` differ from their weights, by example."""
+    flat = tiles.reshape(-1)
+    word_count = tiles.shape[1]
+    for first in range(0, LANES, 32):
+        total = repeated(ZERO, THIRTY_TWO)
+        for word in range(word_count):
+            known = load_at(flat, (block * word_count + word) * LANES + first, THIRTY_TWO)
+            total = total + ones_of((known ^ weights[word]) & heard[word])
+        store_at(found, first, total)
+
+
+# ---- all examples ------------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def run_forward(wiring, tiles, replica):
+    """Fill counts and activations of a replica from its parameters and the inputs in `tiles`."""
+    arcs, neurons, spins, counts = wiring.arcs, wiring.neurons, replica.spins, replica.counts
+    input_count, block_count = wiring.input_count, replica.spins.shape[1]
+    weights = np.zeros(tiles.shape[1], dtype=np.uint64)
+    differing = np.zeros(counts.shape[1], dtype=np.uint64)
+    for neuron in wiring.order:
+        first, last = neurons[neuron, FIRST_ARC], neurons[neuron + 1, FIRST_ARC]
+        row = wiring.wide_row_of[neuron]
+        read = 0  # terms that are counted word by word
+        if row >= 0:
+            read = pack_weights(arcs[first:last], replica.parameters, input_count, weights)
+        for b in range(block_count):
+            place = neuron * block_count + b
+            if row >= 0:
+                count_disagreements(tiles, b, weights, wiring.wide_inputs[row], differing)
+                for lane in range(counts.shape[1]):
+                    counts[place, lane] = -np.int64(differing[lane])
+            else:
+                counts[place] = 0
+            zero = load(counts, place, spins) * 0
+            count = load(counts, place, spins) + (read - neurons[neuron, NEEDED])
+            for arc in range(first, last):
+                source = arcs[arc, SOURCE]
+                if row < 0 or source >= input_count:
+                    parameter = replica.parameters[arcs[arc, PARAMETER]]
+                    count = count + choose(spins[source, b] ^ parameter, zero, zero + 1)
+            store(counts, place, count)
+            spins[input_count + neuron, b] = ~is_negative(count)
+
+
+@njit(cache=True)
+def pack_weights(arcs, parameters, input_count, weights):
+    """Set the bits of the inputs whose weight is +1; return how many inputs there are."""
+    weights[:] = 0
+    count = 0
+    for arc in range(len(arcs)):
+        source = arcs[arc, SOURCE]
+        if source < input_count:
+            count += 1
+            bit = np.uint64(1) << np.uint64(source % 64)
+            weights[source // 64] |= parameters[arcs[arc, PARAMETER]] & bit
+    return count
+
+
+@njit(cache=True, nogil=True)
+def energy_of(wiring, examples, prices, replica):
+    """Add up the energy of a replica, in fine units, from its counts and parameters."""
+    spins, wanted, counts = replica.spins, examples.wanted, replica.counts
+    block_count, first_output = spins.shape[1], len(wiring.order) - len(wanted)
+    violations, margins, pulls = 0, 0, 0
+    for b in range(block_count):
+        real = examples.is_real[b]
+        zero = load(counts, b, spins) * 0
+        right = zero
+        for c in range(len(wanted)):
+            count = load(counts, (first_output + c) * block_count + b, spins)
+            right = right + choose(wanted[c, b], count, zero)
+        for neuron in range(len(wiring.order)):
+            count = load(counts, neuron * block_count + b, spins)
+            output = neuron - first_output
+            if output < 0:
+                margin = margin_of(prices, wiring.neurons[neuron, LEAST], count)
+                margins += sum_of(choose(real, margin, zero))
+            elif prices.is_pairwise:
+                lack = choose(wanted[output, b], zero, behind(prices, right - count))
+                violations += sum_of(choose(real, lack, zero))
+            else:
+                violations += sum_of(choose(real, missing(wanted[output, b], count), zero))
+    for parameter in range(len(replica.parameters)):
+        # half of what a flip costs: plus where it is -1, minus where it is +1
+        pull = examples.pull[parameter] >> 1
+        pulls += -pull if replica.parameters[parameter] else pull
+    return ((violations * prices.violation - margins * prices.margin) << FINE) + pulls
+
+
+# ---- a change through its cone -----------------------------------------------------------------
+
+
+@njit(cache=True)
+def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scratch):
+    """Fill `flips` with what a change would cost in each example.
+
+    The change is a new sign of the neuron `owner`, or a flip of `weight`, in all examples.
+    """
+    neurons, table, wanted = wiring.neurons, cones.table, examples.wanted
+    spins, counts = replica.spins, replica.counts
+    flips, outputs, changed = scratch.flips, scratch.outputs, scratch.changed
+    start, end = cones.starts[owner], cones.starts[owner + 1]
+    block_count, first_output = spins.shape[1], len(neurons) - 1 - len(wanted)
+    zero = load(flips, 0, spins) * 0
+    for b in range(block_count):
+        total = zero
+        if prices.is_pairwise:
+            for c in range(len(wanted)):
+                store(outputs, c, load(counts, (first_output + c) * block_count + b, spins))
+        if weight == NO_WEIGHT:
+            changed[owner] = ~ZERO
+        for entry in range(start, end):
+            neuron = table[entry, NEURON]
+            before = load(counts, neuron * block_count + b, spins)
+            after = next_count(wiring, cones, replica, changed, entry, b, weight, False)
+            changed[neuron] = ~is_negative(after) ^ spins[wiring.input_count + neuron, b]
+            if neuron < first_output:
+                if prices.margin:
+                    least = neurons[neuron, LEAST]
+                    less = margin_of(prices, least, before) - margin_of(prices, least, after)
+                    total = total + less * prices.margin
+            elif prices.is_pairwise:
+                store(outputs, neuron - first_output, after)
+            else:
+                want = wanted[neuron - first_output, b]
+                total = total + (missing(want, after) - missing(want, before)) * prices.violation
+        for entry in range(start, end):
+            changed[table[entry, NEURON]] = 0
+        if prices.is_pairwise:
+            more = change_of_lack(prices, wanted, counts, outputs, first_output, b)
+            total = total + more * prices.violation
+        store(flips, b, total)
+    if weight == NO_WEIGHT:
+        changed[owner] = 0
+
+
+@njit(cache=True)
+def make_change(wiring, cones, replica, owner, weight, crossed, changed):
+    """Bring counts and activations of a cone up to date.
+
+    The change is a new sign of the neuron `owner` in the examples `crossed`, which its activations
+    have already, or a flip of `weight`, which the parameters have not.
+    """
+    table, spins, counts = cones.table, replica.spins, replica.counts
+    start, end = cones.starts[owner], cones.starts[owner + 1]
+    block_count = spins.shape[1]
+    for b in range(block_count):
+        if crossed[b] == 0:
+            continue
+        if weight == NO_WEIGHT:
+            changed[owner] = crossed[b]
+        for entry in range(start, end):
+            neuron = table[entry, NEURON]
+            row = wiring.input_count + neuron
+            after = next_count(wiring, cones, replica, changed, entry, b, weight, True)
+            now = ~is_negative(after)
+            changed[neuron] = now ^ spins[row, b]
+            store(counts, neuron * block_count + b, after)
+            spins[row, b] = now
+        for entry in range(start, end):
+            changed[table[entry, NEURON]] = 0
+    if weight == NO_WEIGHT:
+        changed[owner] = 0
+
+
+@njit(inline="always")
+def next_count(wiring, cones, replica, changed, entry, b, weight, is_made):
+    """Return the count of a neuron in a cone after the change, in one block.
+
+    Neurons before it in the cone, and the owner, are in `changed`; where the change `is_made`,
+    their activations are the new ones.
+    """
+    table, listed, inner = cones.table, cones.arcs, wiring.inner
+    spins, parameters = replica.spins, replica.parameters
+    neuron = table[entry, NEURON]
+    count = load(replica.counts, neuron * spins.shape[1] + b, spins)
+    zero = count * 0
+    one = zero + 1
+    for arc in range(table[entry, ARCS_START], table[entry, ARCS_END]):
+        source, parameter = listed[arc, SOURCE], parameters[listed[arc, PARAMETER]]
+        turned = ~ZERO if weight != NO_WEIGHT else changed[source - wiring.input_count]
+        was = spins[source, b]
+        if is_made and weight == NO_WEIGHT:
+            was = was ^ turned
+        count = count + choose(turned, choose(was ^ parameter, one, one * -1), zero)
+    if table[entry, IS_DEEP]:
+        neurons = wiring.neurons
+        for arc in range(neurons[neuron, FIRST_INNER], neurons[neuron + 1, FIRST_INNER]):
+            source = inner[arc, SOURCE]
+            turned = changed[source - wiring.input_count]
+            was = spins[source, b] ^ turned if is_made else spins[source, b]
+            if inner[arc, PARAMETER] == weight:
+                turned = ~turned  # both factors of the term change, or only this one
+            if turned:
+                parameter = parameters[inner[arc, PARAMETER]]
+                count = count + choose(turned, choose(was ^ parameter, one, one * -1), zero)
+    return count
+
+
+@njit(inline="always")
+def change_of_lack(prices, wanted, counts, outputs, first_output, b):
+    """Return how much more all leads together lack if the outputs have the counts `outputs`."""
+    block_count = wanted.shape[1]
+    zero = load(outputs, 0, wanted) * 0
+    right, right_then, lack = zero, zero, zero
+    for c in range(len(wanted)):
+        count = load(counts, (first_output + c) * block_count + b, wanted)
+        right = right + choose(wanted[c, b], count, zero)
+        right_then = right_then + choose(wanted[c, b], load(outputs, c, wanted), zero)
+    for c in range(len(wanted)):
+        count = load(counts, (first_output + c) * block_count + b, wanted)
+        then = behind(prices, right_then - load(outputs, c, wanted))
+        lack = lack + choose(wanted[c, b], zero, then - behind(prices, right - count))
+    return lack
+
+
+# ---- what a count costs ------------------------------------------------------------------------
+
+
+@njit(inline="always")
+def missing(wanted, count):
+    """Return how many terms an output needs more, or has too many: 0 where it is right."""
+    return larger(choose(wanted, count * -1, count + 1), 0)
+
+
+@njit(inline="always")
+def behind(prices, lead):
+    """Return by how much a lead of the right class, in counts, is too small: target - 2 * lead."""
+    return larger((lead + lead) * -1 + prices.target_margin, 0)
+
+
+@njit(inline="always")
+def margin_of(prices, least, count):
+    """Return what is rewarded of a hidden neuron: |pi| up to the cap, pi = 2 * count + least."""
+    sums = count + count + least
+    return larger(larger(sums, sums * -1) * -1, -prices.margin_cap) * -1
