@@ -76,7 +76,8 @@ class PackedExamples:
         ones = np.iinfo(np.uint64).max
         parameters = np.where(np.hstack([weights, biases]), ones, np.uint64(0)).astype(np.uint64)
         generators = self.streams.start_generators(seeds.reshape(-1), LANES)
-        return self.load_examples(Replica(parameters, None, None, generators))
+        nothing = np.zeros((0, 0, 0), dtype=np.uint64)  # until examples are loaded
+        return self.load_examples(Replica(parameters, nothing, nothing, generators))
 
     def load_examples(
         self, replicas: Any, rows: IntVector | None = None, input_spins: SpinMatrix | None = None
@@ -106,7 +107,7 @@ class PackedExamples:
 
     def _with_room(self, replicas: Any, block_count: int) -> Any:
         """Return replicas whose counts and activations have room for `block_count` blocks."""
-        if replicas.spins is not None and replicas.spins.shape[2] == block_count:
+        if replicas.spins.shape[2] == block_count:
             return replicas
         count, rows = len(replicas.parameters), self.topology.node_count + 1
         neurons, ones = self.topology.neuron_count, np.iinfo(np.uint64).max
