@@ -16,6 +16,7 @@ import qubonn as qn
 from qubonn.datasets import read_csv, read_idx, read_table
 from qubonn.errors import QubonnError
 from qubonn.estimator import PosedProblem
+from qubonn.storage import read_arrays, write_arrays
 
 QUBO = qn.Qubo.of([0, 1], [1, 2], [1, -2], variable_count=3, labels=[("weight", 0), "b", 7])
 CSV = b'a,"b ",kind\n1,2.5,x\n-3,"4",y\n1e3,0,x\n'
@@ -48,7 +49,7 @@ SOUND: dict[str, Callable[[Path], bytes]] = {
         qn.BinaryNetwork.random(qn.Topology.dense(3, 2, 1), seed=0).save, folder, "n.qubonn"
     ),
     "classifier.qubonn": lambda folder: file_of(classifier().save, folder, "c.qubonn"),
-    "q.problem.json": lambda folder: file_of(posed().save, folder, "p.json"),
+    "q.problem.npz": lambda folder: file_of(posed().save, folder, "p.npz"),
     "d.csv": lambda folder: CSV,
     "d.csv.gz": lambda folder: gzip.compress(CSV),
     "d-idx2-ubyte": lambda folder: IDX,
@@ -68,7 +69,7 @@ QUICK = settings(
 def read(path: Path) -> object:
     """Read a file by the reader that its name asks for."""
     name = path.name
-    if name.endswith(".problem.json"):
+    if name.endswith(".problem.npz"):
         return PosedProblem.load(path)
     if name.startswith("samples"):
         return qn.Samples.load(path, QUBO)
@@ -170,11 +171,15 @@ PLAIN = st.recursive(
 def test_descriptions_with_any_value_in_any_place_are_taken_or_refused(
     folder: Path, sound: dict[str, bytes], data: st.DataObject
 ) -> None:
-    document = json.loads(sound["q.problem.json"])
+    path = folder / "q.problem.npz"
+    path.write_bytes(sound[path.name])
+    arrays = read_arrays(path)
+    document = json.loads(arrays["problem"].tobytes())
     for key in data.draw(st.lists(st.sampled_from(sorted(document)), min_size=1, max_size=2)):
         document[key] = data.draw(PLAIN)
-    (folder / "q.problem.json").write_text(json.dumps(document))
-    assert_read_or_refused(folder / "q.problem.json")
+    arrays["problem"] = np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
+    write_arrays(path, arrays)
+    assert_read_or_refused(path)
 
 
 @given(document=PLAIN)

@@ -82,7 +82,7 @@ def decoded(call_json: CallJson, gates: Path, states: np.ndarray[Any, Any], **op
 
 def test_a_committee_of_feasible_networks_is_kept(gates: Path, call_json: CallJson) -> None:
     call_json("qubo", gates, "-t", "gate", "--hidden", "2", "-o", "p.npz")
-    problem = PosedProblem.load("p.npz.problem.json").problem
+    problem = PosedProblem.load("p.npz.problem.npz").problem
     networks = qn.train(problem, seed=0).feasible_networks[:5]
     said = decoded(call_json, gates, np.stack([problem.encode(one) for one in networks]))
     assert said["committee_size"] == said["feasible_as_sampled"] == 5
@@ -126,7 +126,7 @@ def test_a_qubo_that_is_not_the_described_one_is_refused(gates: Path, call: Call
     Path("q.qubo").replace("p.qubo")
     np.savez("s.npz", bits=np.zeros((1, 3)))
     assert "it is another one" in call("decode", "p.qubo", "s.npz", code=2).stderr
-    Path("p.qubo.problem.json").unlink()
+    Path("p.qubo.problem.npz").unlink()
     assert "there is none" in call("decode", "p.qubo", "s.npz", code=2).stderr
 
 
@@ -134,4 +134,4 @@ def test_the_description_alone_is_enough_to_decode(gates: Path, call_json: CallJ
     count = call_json("qubo", gates, "-t", "gate", "--hidden", "2", "-o", "p.qubo")["variables"]
     Path("p.qubo").unlink()
     Path("s.json").write_text(json.dumps([[0] * count]))
-    assert call_json("decode", "p.qubo.problem.json", "s.json")["samples"] == 1
+    assert call_json("decode", "p.qubo.problem.npz", "s.json")["samples"] == 1

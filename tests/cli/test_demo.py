@@ -41,7 +41,7 @@ def test_what_the_demo_says_to_try_next_works(call: Call) -> None:
     assert "(40 of 40)" in result.stderr
     call("train", "out/letters-test.csv", "-t", "letter", "--image", "5x5", "--committee", 1)
     call("inspect", "out/problem.qubo", "--picture", "couplings.png")
-    bits = PosedProblem.load("out/problem.qubo.problem.json").problem
+    bits = PosedProblem.load("out/problem.qubo.problem.npz").problem
     np.savez("s.npz", bits=bits.encode(qn.train(bits, seed=1).network))
     call("decode", "out/problem.qubo", "s.npz", "--require-feasible")
 

@@ -40,7 +40,7 @@ def test_qubos_say_their_size_and_what_their_variables_are(
     qubo = qn.Qubo.load(f"p{suffix}")
     said = call_json("inspect", f"p{suffix}")
     assert (said["variables"], said["couplings"]) == (qubo.variable_count, qubo.coupling_count)
-    assert call_json("inspect", f"p{suffix}.problem.json")["variables"] == qubo.variable_count
+    assert call_json("inspect", f"p{suffix}.problem.npz")["variables"] == qubo.variable_count
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_pictures_are_drawn_in_the_format_of_their_name(
     [
         ("a.qubonn", b"junk", "a.qubonn"),
         ("a.qubo", b"junk", "a.qubo"),
-        ("a.problem.json", b"{}", "does not describe a problem"),
+        ("a.problem.npz", b"{}", "is not a readable .npz archive"),
         ("a.jpg", b"", "must be a model (.qubonn)"),
     ],
 )

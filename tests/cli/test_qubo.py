@@ -13,7 +13,7 @@ Call = Callable[..., Result]
 @pytest.mark.parametrize("suffix", [".npz", ".qubo"])
 def test_every_format_holds_the_same_qubo(gates: Path, call: Call, suffix: str) -> None:
     call("qubo", gates, "-t", "gate", "--hidden", "2", "--margin", 0.125, "-o", f"p{suffix}")
-    posed = PosedProblem.load(f"p{suffix}.problem.json")
+    posed = PosedProblem.load(f"p{suffix}.problem.npz")
     assert qn.Qubo.load(f"p{suffix}") == posed.problem.qubo()
     assert posed.problem.margin_strength == 0.125
     assert (posed.names, posed.target) == (("a", "b"), "gate")

@@ -10,10 +10,14 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
 
 import qubonn as qn
+from qubonn import engines, samplers
 from qubonn.engines import InputNoise
 from qubonn.errors import AlphabetError, FileFormatError, FitInterrupted
+from qubonn.estimator import PosedProblem
+from qubonn.estimator.files import STRENGTHS, _plain, _settings_type, _value
 from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, write_arrays
+from qubonn.training.committee import committee_of
 
 Examples = tuple[NDArray[Any], NDArray[Any]]
 
@@ -118,10 +122,8 @@ def test_a_reloaded_classifier_goes_on_with_a_warm_start(iris: Examples, tmp_pat
 
 
 def test_other_tools_can_read_its_committee(fitted: qn.QuboClassifier, tmp_path: Path) -> None:
-    from qubonn.training import load as load_trained
-
     fitted.save(tmp_path / "c.qubonn")
-    assert load_trained(tmp_path / "c.qubonn") == fitted.committee_
+    assert committee_of(read_arrays(tmp_path / "c.qubonn")) == fitted.committee_
 
 
 def test_networks_and_committees_are_still_loaded(
@@ -131,6 +133,38 @@ def test_networks_and_committees_are_still_loaded(
     fitted.committee_.members[0].save(tmp_path / "n.qubonn")
     assert qn.load(tmp_path / "c.qubonn") == fitted.committee_
     assert qn.load(tmp_path / "n.qubonn") == fitted.committee_.members[0]
+
+
+PUBLIC = {name: getattr(home, name) for home in (engines, samplers) for name in home.__all__}
+SOLVERS = [
+    kind()
+    for kind in PUBLIC.values()
+    if isinstance(kind, type)
+    and _settings_type(kind.__name__)
+    and kind.__name__ not in ("GrowingBatches", "Refined")
+]
+
+
+def test_every_engine_and_sampler_can_be_saved_with_a_classifier() -> None:
+    solvers = [
+        *SOLVERS,
+        qn.Refined(qn.SimulatedAnnealing(replica_count=3)),
+        qn.ForwardAnnealing(batches=engines.GrowingBatches(first=5)),
+        qn.TunedAnnealing(annealer=qn.SimulatedAnnealing(sweep_count=7)),
+    ]
+    assert {"CpSat", "LiftedAnnealing", "MomentumAnnealing", "Exhaustive"} <= {
+        type(solver).__name__ for solver in solvers
+    }
+    for solver in solvers:
+        assert _value("solver", json.loads(json.dumps(_plain(solver)))) == solver
+
+
+@pytest.mark.parametrize(
+    "name", ["Committee", "Solutions", "ExactResult", "TrainingResult", "Engine", "tune", "os", ""]
+)
+def test_a_file_can_name_settings_only(name: str) -> None:
+    with pytest.raises(FileFormatError, match="solver must be plain, or settings of"):
+        _value("solver", {name: {}})
 
 
 class Odd:
@@ -184,8 +218,8 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
         qn.load(tmp_path / "none.qubonn")
 
 
-def described(arrays: dict[str, Any], **changes: Any) -> NDArray[np.uint8]:
-    description = json.loads(arrays["classifier"].tobytes()) | changes
+def described(arrays: dict[str, Any], part: str, **changes: Any) -> NDArray[np.uint8]:
+    description = json.loads(arrays[part].tobytes()) | changes
     return np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
 
 
@@ -205,7 +239,11 @@ def described(arrays: dict[str, Any], **changes: Any) -> NDArray[np.uint8]:
         ("classes", np.array([1, 1, 2]), "distinct"),
         ("classes", np.array([1, 2]), "codewords must have 2 rows"),
         ("codewords", np.array([[1, 1], [1, -1], [-1, 1]]), "a spin for each output"),
-        ("codewords", -np.ones((3, 3), int) + 2 * np.eye(3, dtype=int)[::-1], "by sums exactly"),
+        (
+            "codewords",
+            -np.ones((3, 3), int) + 2 * np.eye(3, dtype=int)[::-1],
+            "must read the largest output",
+        ),
         ("binariser_thresholds", np.zeros((2, 2)), "one entry per spin"),
         ("binariser_column_of", np.array(["a"]), "column_of"),
         ("committee_weight_bits", np.zeros(3, np.uint8), "a matrix of bytes"),
@@ -218,7 +256,7 @@ def test_parts_that_do_not_fit_are_refused(
     path = tmp_path / "bad.qubonn"
     fitted.save(path)
     arrays = read_arrays(path)
-    arrays[part] = described(arrays, **value) if isinstance(value, dict) else value
+    arrays[part] = described(arrays, part, **value) if isinstance(value, dict) else value
     write_arrays(path, arrays)
     with pytest.raises(FileFormatError, match=words) as caught:
         qn.load(path)
@@ -252,3 +290,106 @@ def test_an_interrupted_classifier_is_still_interrupted_when_reloaded(
     copy = reloaded(classifier.set_params(solver="auto"), tmp_path / "c.qubonn")
     assert copy.is_interrupted_
     assert copy.members_[0].stop is Stop.INTERRUPTED
+
+
+# ---- posed problems ----
+
+NUMBERS = np.array([[0.0, 1.0], [0.1, 0.9], [1.0, 0.2], [0.9, 0.1]])
+Y = ["low", "low", "high", "high"]
+
+
+def posed(**arguments: Any) -> PosedProblem:
+    return qn.pose(NUMBERS, Y, **({"hidden": 2} | arguments), names=["a", "b"], target="kind")
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        {},
+        {"binariser": 3, "label_code": "one_hot", "margin_strength": 0.125},
+        {"binariser": "thermometer", "output_strength": 2, "product_strength": 0.1},
+        {"binariser": qn.BitPlanes(2)},
+    ],
+)
+def test_a_file_gives_the_same_problem_back(tmp_path: Path, design: dict[str, Any]) -> None:
+    numbers = np.array([[0, 3], [1, 2], [3, 0], [2, 1]])
+    made = qn.pose(numbers, Y, **design, names=["a", "b"], target="kind")
+    made.save(tmp_path / "p.problem.npz")
+    back = PosedProblem.load(tmp_path / "p.problem.npz")
+    assert back.problem.topology == made.problem.topology
+    assert back.problem.qubo() == made.problem.qubo()
+    assert np.array_equal(
+        back.encoding.binariser.encode(numbers), made.encoding.binariser.encode(numbers)
+    )
+    assert back.encoding.book.classes.tolist() == made.encoding.book.classes.tolist()
+    assert (back.names, back.target, back.column_count) == (("a", "b"), "kind", 2)
+    networks = qn.train(made.problem, seed=1).networks[:2]
+    assert np.array_equal(
+        back.classifier(networks).predict(numbers), made.classifier(networks).predict(numbers)
+    )
+
+
+@pytest.mark.parametrize(
+    "labels", [[3, 3, 5, 5], [True, False, True, False], ["é", "é", "\n", "ß"]]
+)
+def test_a_file_keeps_labels_of_every_kind(tmp_path: Path, labels: list[Any]) -> None:
+    made = qn.pose(NUMBERS, labels, hidden=1)
+    made.save(tmp_path / "p.problem.npz")
+    back = PosedProblem.load(tmp_path / "p.problem.npz").encoding.book.classes
+    assert back.tolist() == made.encoding.book.classes.tolist()
+    assert back.dtype == made.encoding.book.classes.dtype
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("problem", {"format": "other"}, "format"),
+        ("problem", {"version": 9}, "a newer qubonn"),
+        ("problem", {"n_features_in": 99}, "must turn 99 columns into"),
+        ("problem", {"n_features_in": "x"}, "n_features_in must be a positive number"),
+        ("problem", {"strengths": {}}, "strengths"),
+        ("problem", {"strengths": dict.fromkeys(STRENGTHS, -1)}, "at least 0"),
+        ("problem", {"names": ["a", "a"]}, "different texts"),
+        ("problem", {"names": 3}, "names must be texts"),
+        ("problem", {"target": 3}, "target"),
+        ("inputs", np.ones((4, 1)), "inputs must have 2 columns"),
+        ("inputs", np.array([["x"]]), "inputs must hold numbers"),
+        ("outputs", np.zeros((4, 1)), "outputs must be -1 or"),
+        ("outputs", np.ones((3, 1)), "outputs must have 4 rows"),
+        ("classes", np.array(["low", "low"]), "distinct"),
+        ("codewords", np.ones((2, 1)), "distinct"),
+        ("source_of", np.zeros(1), "vector of whole numbers"),
+        ("target_of", np.full(6, 1 << 30), "target_of must lie in"),
+        ("binariser_levels", np.array(["x"]), "levels must be numbers"),
+    ],
+)
+def test_a_problem_that_was_changed_gives_one_sentence(
+    tmp_path: Path, part: str, value: Any, words: str
+) -> None:
+    path = tmp_path / "p.problem.npz"
+    posed(binariser=qn.Threshold(0.5)).save(path)
+    arrays = read_arrays(path)
+    arrays[part] = described(arrays, "problem", **value) if isinstance(value, dict) else value
+    write_arrays(path, arrays)
+    with pytest.raises(FileFormatError, match=words) as caught:
+        PosedProblem.load(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("part", ["problem", "classes", "codewords", "inputs", "source_of"])
+def test_a_problem_with_a_part_missing_says_which(tmp_path: Path, part: str) -> None:
+    path = tmp_path / "p.problem.npz"
+    posed().save(path)
+    write_arrays(path, {name: array for name, array in read_arrays(path).items() if name != part})
+    with pytest.raises(FileFormatError, match=f"must have a part named '{part}'"):
+        PosedProblem.load(path)
+
+
+def test_a_problem_with_cycles_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "p.problem.npz"
+    posed(hidden=(2, 2)).save(path)
+    arrays = read_arrays(path)
+    arrays["source_of"][0] = 5  # the second hidden layer feeds the first
+    write_arrays(path, arrays)
+    with pytest.raises(FileFormatError, match="no cycles"):
+        PosedProblem.load(path)

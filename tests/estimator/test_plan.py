@@ -1,14 +1,12 @@
 """A posed problem: examples written down for a solver elsewhere, and back to a classifier."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import qubonn as qn
-from qubonn.errors import AlphabetError, FileFormatError, QubonnError, RangeError
+from qubonn.errors import AlphabetError, QubonnError, RangeError
 from qubonn.estimator import PosedProblem
 
 X = np.array([[0.0, 1.0], [0.1, 0.9], [1.0, 0.2], [0.9, 0.1]])
@@ -43,88 +41,6 @@ def test_images_keep_their_shape() -> None:
     made = qn.pose(images, [0, 1], topology="conv(2x2)")
     assert made.problem.topology.layer_shapes is not None
     assert made.column_count == 9
-
-
-@pytest.mark.parametrize(
-    "design",
-    [
-        {},
-        {"binariser": 3, "label_code": "one_hot", "margin_strength": 0.125},
-        {"binariser": "thermometer", "output_strength": 2, "product_strength": 0.1},
-        {"binariser": qn.BitPlanes(2)},
-    ],
-)
-def test_a_file_gives_the_same_problem_back(tmp_path: Path, design: dict[str, Any]) -> None:
-    numbers = np.array([[0, 3], [1, 2], [3, 0], [2, 1]])
-    made = qn.pose(numbers, Y, **design, names=["a", "b"], target="kind")
-    made.save(tmp_path / "p.problem.json")
-    back = PosedProblem.load(tmp_path / "p.problem.json")
-    assert back.problem.topology == made.problem.topology
-    assert back.problem.qubo() == made.problem.qubo()
-    assert np.array_equal(
-        back.encoding.binariser.encode(numbers), made.encoding.binariser.encode(numbers)
-    )
-    assert back.encoding.book.classes.tolist() == made.encoding.book.classes.tolist()
-    assert (back.names, back.target, back.column_count) == (("a", "b"), "kind", 2)
-    networks = qn.train(made.problem, seed=1).networks[:2]
-    assert np.array_equal(
-        back.classifier(networks).predict(numbers), made.classifier(networks).predict(numbers)
-    )
-
-
-@pytest.mark.parametrize(
-    "labels", [[3, 3, 5, 5], [True, False, True, False], ["é", "é", "\n", "ß"]]
-)
-def test_a_file_keeps_labels_of_every_kind(tmp_path: Path, labels: list[Any]) -> None:
-    made = qn.pose(X, labels, hidden=1)
-    made.save(tmp_path / "p.problem.json")
-    back = PosedProblem.load(tmp_path / "p.problem.json").encoding.book.classes
-    assert back.tolist() == made.encoding.book.classes.tolist()
-    assert back.dtype == made.encoding.book.classes.dtype
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"format": "other"}, "format"),
-        ({"version": 9}, "a newer qubonn"),
-        ({"inputs": ["++", "+"]}, r"inputs\[1\]"),
-        ({"inputs": ["+x"]}, r"inputs\[0\]"),
-        ({"outputs": []}, "outputs"),
-        ({"columns": 99}, "columns must lie in"),
-        ({"classes": ["low", 1]}, "one kind"),
-        ({"classes": ["low", "low"]}, "distinct"),
-        ({"codewords": ["+", "+"]}, "distinct"),
-        ({"strengths": {}}, "strengths"),
-        ({"strengths": {"product_strength": -1, "margin_strength": 0, "output_strength": None}},
-         "at least 0"),
-        ({"arcs": {}}, "arcs"),
-        ({"arcs": {"source_of": [0], "target_of": [1 << 30], "weight_of": [0]}}, "without a gap"),
-        ({"binariser": {}}, "binariser"),
-        ({"binariser": {"binariser_levels": ["x"]}}, "must be numbers"),
-        ({"names": ["a", "a"]}, "different texts"),
-        ({"target": 3}, "target"),
-    ],
-)  # fmt: skip
-def test_a_file_that_was_changed_gives_one_sentence(
-    tmp_path: Path, change: dict[str, Any], words: str
-) -> None:
-    path = tmp_path / "p.problem.json"
-    posed().save(path)
-    path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    with pytest.raises(FileFormatError, match=words) as caught:
-        PosedProblem.load(path)
-    assert str(path) in str(caught.value)
-
-
-def test_a_file_with_a_part_missing_says_which(tmp_path: Path) -> None:
-    path = tmp_path / "p.problem.json"
-    posed().save(path)
-    document = json.loads(path.read_text())
-    del document["arcs"]
-    path.write_text(json.dumps(document))
-    with pytest.raises(FileFormatError, match="'arcs' is missing"):
-        PosedProblem.load(path)
 
 
 @pytest.mark.parametrize(

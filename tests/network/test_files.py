@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 import qubonn as qn
 from network.random_networks import networks
 from qubonn.errors import FileFormatError, RangeError
-from qubonn.training import load
 
 Arrays = dict[str, NDArray[Any]]
 Doctor = Callable[[Arrays], object]
@@ -58,7 +57,7 @@ def only(name: str, arrays: Arrays) -> None:
 def refusal(path: Path) -> str:
     """What is said of a file that must either be refused or hold SMALL; empty if it does."""
     try:
-        is_small = load(path) == SMALL
+        is_small = qn.load(path) == SMALL
     except FileFormatError as error:
         return str(error)
     assert is_small
@@ -174,7 +173,7 @@ def test_bytes_of_another_kind_are_refused(content: bytes, tmp_path: Path) -> No
     path = tmp_path / "other.qubonn"
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=r"other\.qubonn"):
-        load(path)
+        qn.load(path)
 
 
 def test_a_file_cut_short_anywhere_is_refused(saved: Path) -> None:
@@ -182,7 +181,7 @@ def test_a_file_cut_short_anywhere_is_refused(saved: Path) -> None:
     for length in range(0, len(whole), 7):
         saved.write_bytes(whole[:length])
         with pytest.raises(FileFormatError, match=r"small\.qubonn"):
-            load(saved)
+            qn.load(saved)
 
 
 def test_a_flipped_bit_is_noticed_or_does_not_matter(saved: Path) -> None:
@@ -222,7 +221,7 @@ def test_objects_are_refused_and_never_run(part: str, saved: Path) -> None:
     arrays[part] = np.array([Bomb(saved.with_name("harm"))], dtype=object)
     rewrite(saved, arrays)
     with pytest.raises(FileFormatError, match=r"small\.qubonn.*no objects, no pickle"):
-        load(saved)
+        qn.load(saved)
     assert os.listdir(saved.parent) == [saved.name]
 
 
@@ -381,12 +380,12 @@ def test_a_doctored_file_is_refused_with_its_name_and_the_reason(name: str, save
     doctor(arrays)
     rewrite(saved, arrays)
     with pytest.raises(FileFormatError, match=rf"small\.qubonn.*{message}"):
-        load(saved)
+        qn.load(saved)
 
 
 def test_the_untouched_parts_of_a_file_still_load_after_rewriting(saved: Path) -> None:
     rewrite(saved, arrays_in(saved))
-    assert load(saved) == SMALL
+    assert qn.load(saved) == SMALL
 
 
 def test_a_part_that_claims_more_than_it_holds_is_refused(saved: Path) -> None:
@@ -399,13 +398,13 @@ def test_a_part_that_claims_more_than_it_holds_is_refused(saved: Path) -> None:
         for name, data in parts.items():
             archive.writestr(name, data)
     with pytest.raises(FileFormatError, match=r"small\.qubonn: weight_of.*as its header says"):
-        load(saved)
+        qn.load(saved)
 
 
 def tiny(path: Path) -> str:
     """Load a file without arcs: what it was refused for, or its number of neurons."""
     try:
-        network = load(path)
+        network = qn.load(path)
         assert isinstance(network, qn.BinaryNetwork)
         return f"{network.topology.neuron_count} neurons"
     except FileFormatError as error:

@@ -38,7 +38,7 @@ SHOWN = 12  # classes, columns
 def command(file: Path, picture: Path | None, member: int, screen: Screen) -> None:
     """Describe a model, a QUBO or a problem, and draw it.
 
-    FILE is a model (.qubonn), a QUBO (.qubo, .npz) or a problem (.problem.json).
+    FILE is a model (.qubonn), a QUBO (.qubo, .npz) or a problem (.problem.npz).
     """
     facts, document, draw = _inspected(file, member)
     screen.facts(facts)

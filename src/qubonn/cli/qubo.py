@@ -59,7 +59,7 @@ def command(
 
     The ground states of the QUBO are the networks that classify every example of DATA correctly.
     Solve it with any machine or program, then pass the samples to  qubonn decode.  The second
-    file, OUT.problem.json, describes the bits; decode needs it, so keep the two together.
+    file, OUT.problem.npz, describes the bits; decode needs it, so keep the two together.
     """
     from qubonn.estimator.files import save_problem, sidecar_of
 

@@ -1,7 +1,8 @@
-"""A fitted classifier as one file that describes itself and cannot run code.
+"""Classifiers and posed problems as files that describe themselves and cannot run code.
 
-QuboClassifier <-> .qubonn: the file of its committee, which other tools can read as such, and with
-it binariser, classes, label code, constructor arguments and what training said about each member.
+QuboClassifier <-> .qubonn: the file of its committee, which can be read as such, with binariser,
+classes, label code, constructor arguments and what training reported about each member.
+PosedProblem <-> .problem.npz: topology, examples and the same encoding, beside its QUBO.
 """
 
 import json
@@ -14,34 +15,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import SpinMatrix, require_count
+from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
-from qubonn.errors import AlphabetError, FileFormatError, QubonnError
+from qubonn.errors import AlphabetError, FileFormatError
 from qubonn.estimator.members import Member
 from qubonn.estimator.plan import Encoding, PosedProblem
 from qubonn.formulation import TrainingProblem
-from qubonn.network import BinaryNetwork
-from qubonn.network.files import layer_shapes_of, reading, require_format
+from qubonn.network import BinaryNetwork, network_of
+from qubonn.network.files import reading, require_format, topology_arrays, topology_of
 from qubonn.stopping import Stop
-from qubonn.storage import (
-    parse_json,
-    read_arrays,
-    read_limited,
-    read_names,
-    shown,
-    write_arrays,
-    write_whole,
-)
+from qubonn.storage import parse_json, read_arrays, shown, write_arrays
 from qubonn.topology import Topology
 from qubonn.training import Committee
-from qubonn.training import load as load_trained
 from qubonn.training.committee import committee_arrays, committee_of
 
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
 
-FORMAT, VERSION = "qubonn-classifier", 1
-_RECORD: dict[str, Any] = {
+Arrays = dict[str, NDArray[Any]]
+
+CLASSIFIER, PROBLEM, VERSION = "qubonn-classifier", "qubonn-problem", 1
+SIDECAR = ".problem.npz"
+STRENGTHS = ("product_strength", "margin_strength", "output_strength")
+_MEMBER: dict[str, Any] = {
     "number": int,
     "energy": (int, float),
     "violation_count": int,
@@ -50,14 +46,39 @@ _RECORD: dict[str, Any] = {
     "sweep_count": (int, type(None)),
     "seconds": (int, float),
 }
+_THERMOMETER = ("thresholds", "column_of", "bin_values")
+_FITTED = ("binariser", "label_code", "topology")  # arguments that a fitted classifier holds
+_SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # homes of other arguments
+_NOT_PLAIN = object()
+
+
+def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClassifier":
+    """Read a network, a committee or a classifier; anything else gives one clear error."""
+    try:
+        arrays = read_arrays(path)
+    except FileFormatError as error:
+        raise FileFormatError(
+            f"{os.fspath(path)} must be a model that qubonn wrote (.qubonn): {error}"
+        ) from error
+    if "classifier" in arrays:
+        with reading(path, "classifier"):
+            return _classifier(arrays)
+    if "committee_reading" in arrays:
+        with reading(path, "committee"):
+            return committee_of(arrays)
+    with reading(path, "network"):
+        return network_of(arrays)
+
+
+# ---- classifiers ----
 
 
 def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to `path`, whole or not at all."""
-    from sklearn.utils.validation import check_is_fitted  # takes a moment
+    from sklearn.utils.validation import check_is_fitted  # slow to import
 
     check_is_fitted(classifier)
-    parameters, lost = plain_parameters(classifier)
+    parameters, lost = _plain_parameters(classifier)
     if lost:
         warnings.warn(
             f"a file without pickle cannot hold {', '.join(sorted(lost))}: the loaded classifier "
@@ -65,130 +86,179 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
             UserWarning,
             stacklevel=3,
         )
-    classes, is_object = text_array("classes", classifier.classes_)
+    topology = classifier.committee_.members[0].topology
+    encoding = Encoding(classifier.binariser_, classifier.code_book_, topology)
     description = {
-        "format": FORMAT,
-        "version": VERSION,
         "parameters": parameters,
         "n_features_in": int(classifier.n_features_in_),
-        "classes_are_objects": is_object,
         "shift": classifier.shift_,
         "is_interrupted": classifier.is_interrupted_,
-        "members": [_record(member) for member in classifier.members_],
+        "members": [
+            {name: getattr(member, name) for name in _MEMBER} | {"stop": member.stop.name}
+            for member in classifier.members_
+        ],
     }
     arrays = committee_arrays(classifier.committee_)
-    arrays["classifier"] = np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
-    arrays["classes"] = classes
-    arrays["codewords"] = np.asarray(classifier.code_book_.codewords)
     if hasattr(classifier, "feature_names_in_"):
-        arrays["feature_names"] = text_array("feature names", classifier.feature_names_in_)[0]
-    write_arrays(path, arrays | encoder_arrays(classifier.binariser_))
+        arrays["feature_names"] = _text_array("feature names", classifier.feature_names_in_)
+    arrays |= _described_arrays("classifier", CLASSIFIER, description, encoding)
+    write_arrays(path, arrays)
 
 
-def load_classifier(path: str | os.PathLike[str]) -> "QuboClassifier":
-    """Read a classifier written by its ``save``; anything else gives one clear error."""
-    arrays = read_arrays(path)
-    with reading(path, "classifier"):
-        return classifier_of(arrays)
+def _classifier(arrays: Arrays) -> "QuboClassifier":
+    from qubonn.estimator.classifier import QuboClassifier, set_fitted  # imports scikit-learn
 
-
-def classifier_of(arrays: dict[str, NDArray[Any]]) -> "QuboClassifier":
-    """Return the classifier whose parts are given, after checking them."""
-    from qubonn.estimator.classifier import QuboClassifier
-
-    description = _description(arrays)
+    description = _description(arrays, "classifier", CLASSIFIER)
     committee = committee_of(arrays)
-    width = description.get("n_features_in")
-    if type(width) is not int or width < 1:
-        raise FileFormatError(f"n_features_in must be a positive number; got {width!r:.30}")
-    classifier = QuboClassifier()
-    classifier.n_features_in_ = width
-    classifier.binariser_ = encoder_of(arrays, width, committee.members[0].topology.input_count)
-    classifier.code_book_ = _book(arrays, description, committee)
-    classifier.classes_ = classifier.code_book_.classes
-    classifier.committee_ = committee
-    classifier.members_ = _members(description, committee)
-    classifier.violation_count_ = min(member.violation_count for member in classifier.members_)
-    classifier.shift_ = require_count("shift", description.get("shift", 0), least=0)
-    classifier.is_interrupted_ = description.get("is_interrupted") is True
-    if "feature_names" in arrays:
-        classifier.feature_names_in_ = _feature_names(arrays["feature_names"], width)
-    classifier.set_params(**parameters_of(description, classifier))
+    encoding, width = _encoding(arrays, description, committee.members[0].topology)
+    if encoding.book.reading != committee.reading:
+        raise FileFormatError("its committee must read the largest output if its code is one-hot")
+    classifier = set_fitted(
+        QuboClassifier(),
+        encoding,
+        _members(description, committee),
+        column_count=width,
+        shift=require_count("shift", description.get("shift", 0), least=0),
+        is_interrupted=description.get("is_interrupted") is True,
+    )
+    names = arrays.get("feature_names")
+    if names is not None:
+        if names.dtype.kind != "U" or names.shape != (width,):
+            raise FileFormatError(f"feature_names must be {width} texts")
+        classifier.feature_names_in_ = names.astype(object)
+    classifier.set_params(**_parameters(description, classifier, encoding))
     return classifier
 
 
-def _record(member: Member) -> dict[str, Any]:
-    return {name: getattr(member, name) for name in _RECORD} | {"stop": member.stop.name}
-
-
-def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    missing = [name for name in ("classifier", "classes", "codewords") if name not in arrays]
-    if missing:
-        raise FileFormatError(f"it must have a part named {missing[0]!r}")
-    description = parse_json("its description", arrays["classifier"].tobytes())
-    return require_format(description, FORMAT, VERSION)
-
-
-def _book(
-    arrays: dict[str, NDArray[Any]], description: dict[str, Any], committee: Committee
-) -> CodeBook:
-    classes = arrays["classes"]
-    if description.get("classes_are_objects") is True:
-        classes = classes.astype(object)
-    book = CodeBook(classes, arrays["codewords"])
-    if book.spin_count != committee.members[0].topology.output_count or len(book.classes) < 2:
-        raise FileFormatError("codewords must have a spin for each output, and two rows or more")
-    if book.reading != committee.reading:
-        raise FileFormatError("its committee must vote by sums exactly if its code is one-hot")
-    return book
-
-
-def _members(description: dict[str, Any], committee: Committee) -> tuple[Member, ...]:
+def _members(description: dict[str, Any], committee: Committee) -> list[Member]:
     records = description.get("members")
     if not isinstance(records, list) or len(records) != len(committee):
         raise FileFormatError(f"members must be a list of {len(committee)} records")
-    members = tuple(
-        _member(record, network) for record, network in zip(records, committee.members, strict=True)
-    )
+    members = []
+    for record, network in zip(records, committee.members, strict=True):
+        if not isinstance(record, dict) or not all(
+            isinstance(record.get(name), kind) for name, kind in _MEMBER.items()
+        ):
+            raise FileFormatError(f"a member must be described by {', '.join(_MEMBER)}")
+        if record.get("stop") not in Stop.__members__:
+            raise FileFormatError(f"stop must be one of {list(Stop.__members__)}")
+        values = {name: record[name] for name in _MEMBER}
+        members.append(Member(network=network, stop=Stop[record["stop"]], **values))
     numbers = [member.number for member in members]
     if numbers != sorted(set(numbers)) or numbers[0] < 0:
         raise FileFormatError(f"members must be numbered in rising order; got {numbers!r:.60}")
     return members
 
 
-def _member(record: Any, network: Any) -> Member:
-    if not isinstance(record, dict) or not all(
-        isinstance(record.get(name), kind) for name, kind in _RECORD.items()
-    ):
-        raise FileFormatError(f"a member must be described by {', '.join(_RECORD)}")
-    if record.get("stop") not in Stop.__members__:
-        raise FileFormatError(f"stop must be one of {list(Stop.__members__)}")
-    values = {name: record[name] for name in _RECORD}
-    return Member(network=network, stop=Stop[record["stop"]], **values)
+# ---- posed problems ----
 
 
-def _feature_names(names: NDArray[Any], width: int) -> NDArray[Any]:
-    if names.dtype.kind != "U" or names.shape != (width,):
-        raise FileFormatError(f"feature_names must be {width} texts")
-    return names.astype(object)
+def sidecar_of(path: str | os.PathLike[str]) -> str:
+    """Return the name of the file that describes a QUBO file.
+
+    >>> sidecar_of("problem.qubo")
+    'problem.qubo.problem.npz'
+    """
+    name = os.fspath(path)
+    return name if name.endswith(SIDECAR) else name + SIDECAR
 
 
-_THERMOMETER = ("thresholds", "column_of", "bin_values")
-_RECORDS = {  # constructor arguments that are records of plain values
-    "Dropout": "qubonn.training",
-    "InputNoise": "qubonn.engines",
-    "ForwardAnnealing": "qubonn.engines",
-    "LiftedAnnealing": "qubonn.engines",
-    "CpSat": "qubonn.engines",
-    "SimulatedAnnealing": "qubonn.samplers",
-    "PopulationAnnealing": "qubonn.samplers",
-}
-_FITTED = ("binariser", "label_code", "topology")  # arguments that a fitted classifier holds
-_NOT_PLAIN = object()
+def save_problem(posed: PosedProblem, path: str | os.PathLike[str]) -> None:
+    """Write a posed problem without its QUBO to `path`, whole or not at all."""
+    description = {
+        "n_features_in": posed.column_count,
+        "names": None if posed.names is None else list(posed.names),
+        "target": posed.target,
+        "strengths": {name: getattr(posed.problem, name) for name in STRENGTHS},
+    }
+    arrays = topology_arrays(posed.encoding.topology)
+    arrays |= {"inputs": posed.problem.input_spins, "outputs": posed.problem.output_spins}
+    arrays |= _described_arrays("problem", PROBLEM, description, posed.encoding)
+    write_arrays(path, arrays)
 
 
-def encoder_arrays(encoder: InputEncoder) -> dict[str, NDArray[Any]]:
-    """Return the parts of a file that hold an encoder of ours."""
+def load_problem(path: str | os.PathLike[str]) -> PosedProblem:
+    """Read what `save_problem` wrote; anything else gives one clear error."""
+    arrays = read_arrays(path)
+    with reading(path, "problem"):
+        description = _description(arrays, "problem", PROBLEM)
+        topology = topology_of(arrays, "inputs", "outputs")
+        if not topology.is_acyclic:
+            raise FileFormatError("its network must have no cycles")
+        encoding, width = _encoding(arrays, description, topology)
+        strengths = description.get("strengths")
+        if not isinstance(strengths, dict) or set(strengths) != set(STRENGTHS):
+            raise FileFormatError(f"strengths must be {', '.join(STRENGTHS)}")
+        problem = TrainingProblem(topology, arrays["inputs"], arrays["outputs"], **strengths)
+        names, target = _names(description, width), description.get("target")
+        if target is not None and not isinstance(target, str):
+            raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
+        return PosedProblem(encoding, problem, width, names, target)
+
+
+def _names(description: dict[str, Any], width: int) -> tuple[str, ...] | None:
+    names = description.get("names")
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FileFormatError(f"names must be texts; got {shown(names)}")
+    if len(names) != width or len(set(names)) != width:
+        raise FileFormatError(f"names must be {width} different texts, one for each column")
+    return tuple(names)
+
+
+# ---- descriptions and encodings ----
+
+
+def _described_arrays(
+    part: str, kind: str, description: dict[str, Any], encoding: Encoding
+) -> Arrays:
+    """Return a description as JSON in one part, and the parts of an encoding but its topology."""
+    classes = encoding.book.classes
+    document = {
+        "format": kind,
+        "version": VERSION,
+        "classes_are_objects": classes.dtype.kind == "O",
+        **description,
+    }
+    return {
+        part: np.frombuffer(json.dumps(document).encode(), dtype=np.uint8),
+        "classes": _text_array("classes", classes),
+        "codewords": np.asarray(encoding.book.codewords),
+        **_encoder_arrays(encoding.binariser),
+    }
+
+
+def _description(arrays: Arrays, part: str, kind: str) -> dict[str, Any]:
+    missing = [name for name in (part, "classes", "codewords") if name not in arrays]
+    if missing:
+        raise FileFormatError(f"it must have a part named {missing[0]!r}")
+    description = parse_json("its description", arrays[part].tobytes())
+    return require_format(description, kind, VERSION)
+
+
+def _encoding(
+    arrays: Arrays, description: dict[str, Any], topology: Topology
+) -> tuple[Encoding, int]:
+    """Return encoder and code book, which must fit the topology, and the number of columns."""
+    width = description.get("n_features_in")
+    if type(width) is not int or width < 1:
+        raise FileFormatError(f"n_features_in must be a positive number; got {shown(width)}")
+    classes, inputs = arrays["classes"], topology.input_count
+    if description.get("classes_are_objects") is True:
+        classes = classes.astype(object)
+    book, encoder = CodeBook(classes, arrays["codewords"]), _encoder(arrays)
+    if book.spin_count != topology.output_count or len(book.classes) < 2:
+        raise FileFormatError("codewords must have a spin for each output, and two rows or more")
+    can_fit = encoder.column_count in (None, width) and width <= inputs
+    if not can_fit or encoder.encode(np.zeros((1, width))).shape[1] != inputs:
+        raise FileFormatError(
+            f"its binariser must turn {width} columns into {inputs} spins, one per input"
+        )
+    return Encoding(encoder, book, topology), width
+
+
+def _encoder_arrays(encoder: InputEncoder) -> Arrays:
     if isinstance(encoder, Threshold):
         return {"binariser_levels": np.asarray(encoder.levels)}
     if isinstance(encoder, Thermometer):
@@ -202,57 +272,7 @@ def encoder_arrays(encoder: InputEncoder) -> dict[str, NDArray[Any]]:
     )
 
 
-def encoder_of(arrays: dict[str, NDArray[Any]], columns: int, inputs: int) -> InputEncoder:
-    """Return the encoder whose parts `encoder_arrays` returned; it fits columns and inputs."""
-    encoder = _encoder(arrays)
-    can_fit = encoder.column_count in (None, columns) and columns <= inputs
-    if not can_fit or encoder.encode(np.zeros((1, columns))).shape[1] != inputs:
-        raise FileFormatError(
-            f"its binariser must turn {columns} columns into {inputs} spins, one per input"
-        )
-    return encoder
-
-
-def text_array(name: str, values: NDArray[Any]) -> tuple[NDArray[Any], bool]:
-    """Return an array without objects, and whether texts came as objects."""
-    array = np.asarray(values)
-    if array.dtype.kind in "biufSU":
-        return array, False
-    if not all(type(value) is str for value in array.tolist()):
-        raise AlphabetError(
-            f"a file without pickle can hold {name} that are text, numbers or booleans; "
-            f"got {array.tolist()!r:.60}: save with joblib.dump"
-        )
-    return array.astype(str), True
-
-
-def plain_parameters(classifier: "QuboClassifier") -> tuple[dict[str, Any], list[str]]:
-    """Return the constructor arguments as JSON has them, and the names of those it cannot hold.
-
-    A given binariser, label code or topology is in the file anyway: true stands for it.
-    """
-    given = classifier.get_params(deep=False)
-    plain = {name: _plain(value) for name, value in given.items()}
-    plain |= {name: True for name in _FITTED if plain[name] is _NOT_PLAIN}
-    lost = [name for name, value in plain.items() if value is _NOT_PLAIN]
-    return {name: value for name, value in plain.items() if name not in lost}, lost
-
-
-def parameters_of(description: dict[str, Any], classifier: "QuboClassifier") -> dict[str, Any]:
-    """Return the constructor arguments that a file describes."""
-    plain = description.get("parameters")
-    unknown = set(plain) - set(classifier.get_params()) if isinstance(plain, dict) else {"none"}
-    if not isinstance(plain, dict) or unknown:
-        raise FileFormatError(
-            f"parameters must be arguments of QuboClassifier; got {unknown!r:.60}"
-        )
-    values = {name: _value(name, value) for name, value in plain.items()}
-    topology = classifier.committee_.members[0].topology
-    fitted = zip(_FITTED, (classifier.binariser_, classifier.code_book_, topology), strict=True)
-    return values | {name: value for name, value in fitted if values.get(name) is True}
-
-
-def _encoder(arrays: dict[str, NDArray[Any]]) -> InputEncoder:
+def _encoder(arrays: Arrays) -> InputEncoder:
     if "binariser_levels" in arrays:
         return Threshold(arrays["binariser_levels"])
     if "binariser_planes" in arrays:
@@ -267,8 +287,51 @@ def _encoder(arrays: dict[str, NDArray[Any]]) -> InputEncoder:
     return Thermometer(*parts)  # type: ignore[arg-type]
 
 
+def _text_array(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """Return an array without objects; objects must be texts."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biufSU":
+        return array
+    if not all(type(value) is str for value in array.tolist()):
+        raise AlphabetError(
+            f"a file without pickle can hold {name} that are text, numbers or booleans; "
+            f"got {array.tolist()!r:.60}: save with joblib.dump"
+        )
+    return array.astype(str)
+
+
+# ---- constructor arguments ----
+
+
+def _plain_parameters(classifier: "QuboClassifier") -> tuple[dict[str, Any], list[str]]:
+    """Return the constructor arguments as JSON has them, and the names of those it cannot hold.
+
+    A given binariser, label code or topology is in the file anyway: true stands for it.
+    """
+    given = classifier.get_params(deep=False)
+    plain = {name: _plain(value) for name, value in given.items()}
+    plain |= {name: True for name in _FITTED if plain[name] is _NOT_PLAIN}
+    lost = [name for name, value in plain.items() if value is _NOT_PLAIN]
+    return {name: value for name, value in plain.items() if name not in lost}, lost
+
+
+def _parameters(
+    description: dict[str, Any], classifier: "QuboClassifier", encoding: Encoding
+) -> dict[str, Any]:
+    """Return the constructor arguments that a file describes."""
+    plain = description.get("parameters")
+    unknown = set(plain) - set(classifier.get_params()) if isinstance(plain, dict) else {"none"}
+    if not isinstance(plain, dict) or unknown:
+        raise FileFormatError(
+            f"parameters must be arguments of QuboClassifier; got {unknown!r:.60}"
+        )
+    values = {name: _value(name, value) for name, value in plain.items()}
+    fitted = zip(_FITTED, (encoding.binariser, encoding.book, encoding.topology), strict=True)
+    return values | {name: value for name, value in fitted if values.get(name) is True}
+
+
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: tuples as lists, records of ours as objects."""
+    """Return a value as JSON has it: tuples as lists, settings as objects without functions."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):
@@ -279,8 +342,12 @@ def _plain(value: Any) -> Any:
         items = [_plain(item) for item in value]
         return items if _NOT_PLAIN not in items else _NOT_PLAIN
     name = type(value).__name__
-    if is_dataclass(value) and _record_type(name) is type(value):
-        record = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if _settings_type(name) is type(value):
+        record = {
+            field.name: _plain(setting)
+            for field in fields(value)
+            if not (callable(setting := getattr(value, field.name)) and setting is field.default)
+        }
         return {name: record} if _NOT_PLAIN not in record.values() else _NOT_PLAIN
     return _NOT_PLAIN
 
@@ -291,190 +358,26 @@ def _value(name: str, plain: Any) -> Any:
         return tuple(_value(name, item) for item in plain)
     if not isinstance(plain, dict):
         return plain
-    kind = _record_type(next(iter(plain), ""))
+    kind = _settings_type(next(iter(plain), ""))
     settings = next(iter(plain.values()), None)
     if kind is None or not isinstance(settings, dict):
-        raise FileFormatError(f"{name} must be plain or a record of {', '.join(_RECORDS)}")
+        raise FileFormatError(f"{name} must be plain, or settings of {', '.join(_SETTINGS)}")
     try:
         return kind(**{key: _value(key, setting) for key, setting in settings.items()})
-    except TypeError as error:
+    except (TypeError, AttributeError) as error:
         raise FileFormatError(f"{name} cannot be read: {error}") from None
 
 
-def _record_type(name: str) -> Any:
-    return getattr(import_module(_RECORDS[name]), name) if name in _RECORDS else None
+def _settings_type(name: str) -> Any:
+    """Return the public engine, sampler or record of keyword settings of this name, or None.
 
-
-PROBLEM_FORMAT = "qubonn-problem"
-SIDECAR = ".problem.json"
-STRENGTHS = ("product_strength", "margin_strength", "output_strength")
-ARCS = ("source_of", "target_of", "weight_of")
-
-
-def sidecar_of(path: str | os.PathLike[str]) -> str:
-    """Return where the description of a QUBO file stands: behind its name.
-
-    >>> sidecar_of("problem.qubo")
-    'problem.qubo.problem.json'
+    Only dataclasses that the three packages list count: a file can name no other code, and a new
+    engine or sampler needs no entry here.
     """
-    name = os.fspath(path)
-    return name if name.endswith(SIDECAR) else name + SIDECAR
-
-
-def save_problem(posed: PosedProblem, path: str | os.PathLike[str]) -> None:
-    """Write the description of a posed problem, whole or not at all."""
-    topology, book = posed.encoding.topology, posed.encoding.book
-    classes, is_object = text_array("classes", book.classes)
-    document = {
-        "format": PROBLEM_FORMAT,
-        "version": VERSION,
-        "target": posed.target,
-        "names": None if posed.names is None else list(posed.names),
-        "columns": posed.column_count,
-        "classes": classes.tolist(),
-        "classes_are_objects": is_object,
-        "codewords": _texts(book.codewords),
-        "binariser": {
-            name: array.tolist() for name, array in encoder_arrays(posed.encoding.binariser).items()
-        },
-        "strengths": {name: getattr(posed.problem, name) for name in STRENGTHS},
-        "layer_shapes": topology.layer_shapes,
-        "arcs": {name: getattr(topology, name).tolist() for name in ARCS},
-        "inputs": _texts(posed.problem.input_spins),
-        "outputs": _texts(posed.problem.output_spins),
-    }
-    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in document.items())
-    write_whole(path, f"{{\n{lines}\n}}\n".encode("ascii"))
-
-
-def load_problem(path: str | os.PathLike[str]) -> PosedProblem:
-    """Read a description; anything else gives one clear error."""
-    name = os.fspath(path)
-    document = parse_json(name, read_limited(path))
-    try:
-        return _posed(document)
-    except (QubonnError, KeyError) as error:
-        why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise FileFormatError(f"{name} does not describe a problem: {why}") from error
-
-
-def _posed(described: object) -> PosedProblem:
-    document = require_format(described, PROBLEM_FORMAT, VERSION)
-    inputs, outputs = _spins(document, "inputs"), _spins(document, "outputs")
-    topology = _topology(document, inputs.shape[1], outputs.shape[1])
-    columns = document["columns"]
-    if type(columns) is not int or not 1 <= columns <= inputs.shape[1]:
-        raise FileFormatError(f"columns must lie in 1..{inputs.shape[1]}; got {shown(columns)}")
-    book = CodeBook(_class_names(document), _spins(document, "codewords"))
-    if book.spin_count != topology.output_count or len(book.classes) < 2:
-        raise FileFormatError("codewords must have a spin for each output, and two rows or more")
-    binariser = encoder_of(_arrays(document["binariser"]), columns, topology.input_count)
-    strengths = document["strengths"]
-    if not isinstance(strengths, dict) or set(strengths) != set(STRENGTHS):
-        raise FileFormatError(f"strengths must be {', '.join(STRENGTHS)}")
-    problem = TrainingProblem(topology, inputs, outputs, **strengths)
-    names, target = _names(document, columns), document.get("target")
-    if target is not None and not isinstance(target, str):
-        raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
-    return PosedProblem(Encoding(binariser, book, topology), problem, columns, names, target)
-
-
-def _topology(document: dict[str, Any], inputs: int, outputs: int) -> Topology:
-    arcs = document["arcs"]
-    if not isinstance(arcs, dict) or set(arcs) != set(ARCS):
-        raise FileFormatError(f"arcs must have {', '.join(ARCS)}")
-    numbers = {name: _whole_numbers(name, arcs[name]) for name in ARCS}
-    targets = numbers["target_of"]
-    nodes = int(targets.max()) + 1 if len(targets) else 0
-    if nodes > inputs + len(targets):
-        raise FileFormatError("every neuron must have an arc, and nodes be numbered without a gap")
-    topology = Topology(
-        input_count=inputs,
-        output_count=outputs,
-        node_count=nodes,
-        layer_shapes=layer_shapes_of(document.get("layer_shapes")),
-        **numbers,
-    )
-    if not topology.is_acyclic:
-        raise FileFormatError("its network must have no cycles")
-    return topology
-
-
-def _whole_numbers(name: str, values: object) -> NDArray[np.int64]:
-    if not isinstance(values, list) or not all(
-        type(value) is int and 0 <= value < 1 << 31 for value in values
-    ):
-        raise FileFormatError(f"{name} must be a list of whole numbers")
-    return np.array(values, dtype=np.int64)
-
-
-def _texts(spins: SpinMatrix) -> list[str]:
-    return ["".join(row) for row in np.where(spins > 0, "+", "-").tolist()]
-
-
-def _spins(document: dict[str, Any], key: str) -> SpinMatrix:
-    rows = document[key]
-    if not isinstance(rows, list) or not rows or not isinstance(rows[0], str) or not rows[0]:
-        raise FileFormatError(f"{key} must be a list of texts of + and -; got {shown(rows)}")
-    for number, row in enumerate(rows):
-        if not isinstance(row, str) or len(row) != len(rows[0]) or row.strip("+-"):
-            raise FileFormatError(
-                f"{key}[{number}] must be {len(rows[0])} signs of + and -; got {shown(row)}"
-            )
-    marks = np.frombuffer("".join(rows).encode("ascii", "replace"), dtype=np.uint8)
-    spins = np.where(marks == ord("+"), np.int8(1), np.int8(-1))
-    return spins.reshape(len(rows), len(rows[0]))
-
-
-def _class_names(document: dict[str, Any]) -> NDArray[Any]:
-    classes = document["classes"]
-    for kind in (str, int, bool, float):
-        if isinstance(classes, list) and classes and all(type(name) is kind for name in classes):
-            try:
-                array = np.array(classes, dtype=np.str_ if kind is str else None)
-            except (ValueError, OverflowError):
-                break
-            if array.dtype.kind in "Ubif":
-                is_object = document.get("classes_are_objects") is True
-                return array.astype(object) if is_object else array
-    raise FileFormatError(f"classes must be texts or numbers of one kind; got {shown(classes)}")
-
-
-def _arrays(value: object) -> dict[str, NDArray[Any]]:
-    if not isinstance(value, dict):
-        raise FileFormatError(f"binariser must be an object; got {shown(value)}")
-    return {str(name): _number_array(str(name), numbers) for name, numbers in value.items()}
-
-
-def _number_array(name: str, value: object) -> NDArray[Any]:
-    numbers: list[Any] = value if isinstance(value, list) else [value]
-    if not all(type(number) in (int, float) and abs(number) < 1e300 for number in numbers):
-        raise FileFormatError(f"binariser: {name} must be numbers; got {shown(value)}")
-    is_whole = all(type(number) is int and abs(number) < 1 << 62 for number in numbers)
-    return np.array(value, dtype=np.int64 if is_whole and numbers else np.float64)
-
-
-def _names(document: dict[str, Any], columns: int) -> tuple[str, ...] | None:
-    names = document.get("names")
-    if names is None:
-        return None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FileFormatError(f"names must be texts; got {shown(names)}")
-    if len(names) != columns or len(set(names)) != columns:
-        raise FileFormatError(f"names must be {columns} different texts, one for each column")
-    return tuple(names)
-
-
-def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClassifier":
-    """Read a network, a committee or a classifier; anything else gives one clear error."""
-    names = read_names(path)
-    if not names:
-        raise FileFormatError(
-            f"{os.fspath(path)} must be a model that qubonn wrote (.qubonn); it is something else, "
-            "or truncated or corrupted"
-        )
-    if "classifier" not in names:
-        return load_trained(path)
-    from qubonn.estimator.files import load_classifier  # scikit-learn takes a moment
-
-    return load_classifier(path)
+    for home in map(import_module, _SETTINGS):
+        kind: Any = getattr(home, name) if name in home.__all__ else None
+        if is_dataclass(kind):
+            is_solver = hasattr(kind, "solve") or hasattr(kind, "sample")
+            if is_solver or all(field.kw_only for field in fields(kind)):
+                return kind
+    return None

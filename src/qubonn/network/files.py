@@ -26,7 +26,15 @@ _ARCS = ("source_of", "target_of", "weight_of")
 
 def network_arrays(network: "BinaryNetwork") -> dict[str, NDArray[Any]]:
     """Return the parts of a network's file."""
-    topology = network.topology
+    return {
+        **topology_arrays(network.topology),
+        "weight_bits": np.packbits(network.weight_spins > 0),
+        "bias_bits": np.packbits(network.bias_spins > 0),
+    }
+
+
+def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
+    """Return the parts of a file that hold a topology."""
     if topology.node_count > MOST_NODES:
         raise RangeError(
             f"a network in a file must have at most {MOST_NODES:,} nodes; "
@@ -44,18 +52,31 @@ def network_arrays(network: "BinaryNetwork") -> dict[str, NDArray[Any]]:
     return {
         "description": np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
         **{name: getattr(topology, name).astype(np.int32) for name in _ARCS},
-        "weight_bits": np.packbits(network.weight_spins > 0),
-        "bias_bits": np.packbits(network.bias_spins > 0),
     }
 
 
 def parameters_of(arrays: dict[str, NDArray[Any]]) -> tuple[Topology, SpinVector, SpinVector]:
     """Return topology, weights and biases from the parts of a file, after checking them."""
-    topology = _topology(_description(arrays), arrays)
+    topology = topology_of(arrays, "weight_bits", "bias_bits")
     return (
         topology,
         unpacked("weight_bits", arrays, topology.weight_count),
         unpacked("bias_bits", arrays, topology.neuron_count),
+    )
+
+
+def topology_of(arrays: dict[str, NDArray[Any]], *others: str) -> Topology:
+    """Return the topology from the parts of a file that must have `others` too."""
+    description = _description(arrays, others)
+    for name in _ARCS:
+        if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
+            raise FileFormatError(f"{name} must be a vector of whole numbers")
+    return Topology(
+        input_count=_count(description, "inputs"),
+        output_count=_count(description, "outputs"),
+        node_count=_count(description, "nodes"),
+        layer_shapes=_layer_shapes(description.get("layer_shapes")),
+        **{name: arrays[name] for name in _ARCS},
     )
 
 
@@ -73,20 +94,6 @@ def unpacked(
         how = " for each member, in a matrix of bytes" if by_member else ", eight to a byte"
         raise FileFormatError(f"{name} must hold {count} bits{how}")
     return (2 * np.unpackbits(packed, axis=-1, count=count).astype(np.int8) - 1).astype(np.int8)
-
-
-def layer_shapes_of(value: object) -> tuple[tuple[int, ...], ...] | None:
-    """Return the shapes of layers from a decoded description, after checking them."""
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(
-        isinstance(shape, list)
-        and len(shape) in (1, 3)
-        and all(type(size) is int and 0 < size <= MOST_NODES for size in shape)
-        for shape in value
-    ):
-        raise FileFormatError("layer_shapes must be lists of one or three positive sizes")
-    return tuple(tuple(shape) for shape in value)
 
 
 @contextmanager
@@ -112,10 +119,8 @@ def require_format(description: object, kind: str, version: int) -> dict[str, An
     return description
 
 
-def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    missing = [
-        name for name in ("description", *_ARCS, "weight_bits", "bias_bits") if name not in arrays
-    ]
+def _description(arrays: dict[str, NDArray[Any]], others: tuple[str, ...]) -> dict[str, Any]:
+    missing = [name for name in ("description", *_ARCS, *others) if name not in arrays]
     if missing:
         hint = ": read a QUBO with qubonn.Qubo.load" if "couplings" in arrays else ""
         raise FileFormatError(
@@ -128,21 +133,21 @@ def _description(arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     return require_format(description, FORMAT, VERSION)
 
 
-def _topology(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Topology:
-    for name in _ARCS:
-        if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
-            raise FileFormatError(f"{name} must be a vector of whole numbers")
-    return Topology(
-        input_count=_count(description, "inputs"),
-        output_count=_count(description, "outputs"),
-        node_count=_count(description, "nodes"),
-        layer_shapes=layer_shapes_of(description.get("layer_shapes")),
-        **{name: arrays[name] for name in _ARCS},
-    )
-
-
 def _count(description: dict[str, Any], name: str) -> int:
     count = description.get(name)
     if type(count) is not int or not 0 <= count <= MOST_NODES:
         raise FileFormatError(f"{name} must lie in 0..{MOST_NODES}; got {count!r:.30}")
     return count
+
+
+def _layer_shapes(value: object) -> tuple[tuple[int, ...], ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(
+        isinstance(shape, list)
+        and len(shape) in (1, 3)
+        and all(type(size) is int and 0 < size <= MOST_NODES for size in shape)
+        for shape in value
+    ):
+        raise FileFormatError("layer_shapes must be lists of one or three positive sizes")
+    return tuple(tuple(shape) for shape in value)

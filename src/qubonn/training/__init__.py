@@ -2,7 +2,7 @@
 
 from qubonn.training.algorithm1 import train_with_dropout
 from qubonn.training.batches import Batches
-from qubonn.training.committee import Committee, load
+from qubonn.training.committee import Committee
 from qubonn.training.decode import Decoding, decode_samples
 from qubonn.training.dropout import Dropout
 from qubonn.training.one_shot import train
@@ -16,7 +16,6 @@ __all__ = [
     "Iteration",
     "TrainingResult",
     "decode_samples",
-    "load",
     "train",
     "train_with_dropout",
 ]

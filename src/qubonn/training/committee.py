@@ -17,11 +17,11 @@ from qubonn.encoding import CodeBook, Reading, require_reading
 from qubonn.errors import FileFormatError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network import BinaryNetwork, Summary, network_of
-from qubonn.network.files import network_arrays, reading, unpacked
+from qubonn.network.files import network_arrays, unpacked
 from qubonn.network.forward import decide
 from qubonn.network.robustness import Effort, Robustness, robustness_of
 from qubonn.network.summary import accuracy, summarise
-from qubonn.storage import read_arrays, write_arrays
+from qubonn.storage import write_arrays
 
 EVIDENCE_UNIT = 2.0**-20  # of log odds: whole numbers, so that ties stay ties
 WARMTH = 0.6  # of sums, times the root of their terms: least log loss on held-out examples
@@ -112,16 +112,6 @@ class Committee:
 
     def __repr__(self) -> str:
         return f"Committee({len(self)} x {self.members[0]!r}, {self.reading})"
-
-
-def load(path: str | os.PathLike[str]) -> BinaryNetwork | Committee:
-    """Read a network or a committee; anything else gives one clear error."""
-    arrays = read_arrays(path)
-    if "committee_reading" not in arrays:
-        with reading(path, "network"):
-            return network_of(arrays)
-    with reading(path, "committee"):
-        return committee_of(arrays)
 
 
 def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:
