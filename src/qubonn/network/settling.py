@@ -129,36 +129,23 @@ class _Consistency:
         input_spins: SpinVector,
         clamped: tuple[ArrayLike, ArrayLike] | None,
     ) -> None:
-        self.network = network
-        self.topology = network.topology
-        self.held, self.held_spins = _require_clamped(network.topology, clamped)
-        self.is_free = np.ones(self.topology.node_count, dtype=bool)
-        self.is_free[: self.topology.input_count] = False
-        self.is_free[self.held] = False
-        self.input_spins = input_spins
-
-    def complete(self, states: SpinMatrix) -> SpinMatrix:
-        """Write the inputs and the held spins into states."""
-        states[:, : self.topology.input_count] = self.input_spins
-        states[:, self.held] = self.held_spins
-        return states
+        self.network, self.topology, self.input_spins = network, network.topology, input_spins
+        self.held, self.held_spins = _require_clamped(self.topology, clamped)
+        neurons = np.arange(self.topology.input_count, self.topology.node_count)
+        self.free = np.setdiff1d(neurons, self.held)
 
     def inconsistencies(self, states: SpinMatrix) -> NDArray[np.int64]:
         """Count the free neurons whose spin is not the sign of their pre-activation."""
-        first = self.topology.input_count
-        wanted = sign(self.network.pre_activations_at(states))
-        return np.asarray(((wanted != states[:, first:]) & self.is_free[first:]).sum(axis=1))
+        sums = self.network.pre_activations_at(states)[:, self.free - self.topology.input_count]
+        return np.asarray((sign(sums) != states[:, self.free]).sum(axis=1))
 
-    def rules(self) -> dict[int, tuple[IntVector, NDArray[np.float32], int]]:
-        """Return, for every free neuron, its sources, the spins of its arcs and its bias."""
+    def rule(self, node: int) -> tuple[IntVector, NDArray[np.float32], int]:
+        """Return the sources of a neuron, the spins of its arcs and its bias."""
         topology, network = self.topology, self.network
-        found = {}
-        for node in np.flatnonzero(self.is_free).tolist():
-            arcs = topology.arcs_into(node)
-            arc_spins = network.weight_spins[topology.weight_of[arcs]].astype(np.float32)
-            bias = int(network.bias_spins[node - topology.input_count])
-            found[node] = (topology.source_of[arcs], arc_spins, bias)
-        return found
+        arcs = topology.arcs_into(node)
+        arc_spins = network.weight_spins[topology.weight_of[arcs]].astype(np.float32)
+        bias = int(network.bias_spins[node - topology.input_count])
+        return topology.source_of[arcs], arc_spins, bias
 
 
 def _require_clamped(
@@ -187,13 +174,14 @@ def _asynchronous(
     states = (2 * generator.integers(2, size=(count, node_count)) - 1).astype(np.int8)
     if start is not None:
         states[0] = require_spins("start", start, count=node_count, of="node")
+    states[:, : conditions.topology.input_count] = conditions.input_spins
+    states[:, conditions.held] = conditions.held_spins
     # one row per node, so that the sources of a neuron are contiguous; float32 is exact here
-    spins = conditions.complete(states).T.astype(np.float32)
-    rules = conditions.rules()
-    free = np.array(list(rules), dtype=np.int64)
+    spins = states.T.astype(np.float32)
+    rules = {node: conditions.rule(node) for node in conditions.free.tolist()}
     for _ in range(require_count("sweep_count", sweep_count)):
         before = spins.copy()
-        for node in generator.permutation(free).tolist():
+        for node in generator.permutation(conditions.free).tolist():
             sources, arc_spins, bias = rules[node]
             spins[node] = sign(arc_spins @ spins[sources] + bias)
         if (spins == before).all():
