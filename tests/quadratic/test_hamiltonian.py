@@ -72,5 +72,5 @@ def test_labels_go_to_the_qubo() -> None:
 @pytest.mark.parametrize("variable_count", [3, 1000])
 def test_variables_must_lie_in_range(variable: int, variable_count: int) -> None:
     variable = variable if variable < 0 else variable_count
-    with pytest.raises(RangeError, match=r"variables must lie in 0\.\."):
+    with pytest.raises(RangeError, match=r"rows must be variable numbers in 0\.\."):
         Hamiltonian.linear(variable, 1).to_qubo(variable_count)

@@ -15,6 +15,7 @@ from qubonn.errors import FileFormatError
 from qubonn.storage import shown
 
 Label: TypeAlias = str | int | tuple["Label", ...]
+Nested: TypeAlias = type[tuple[Any, ...]] | type[list[Any]]
 
 DEEPEST = 20  # tuples within tuples
 
@@ -31,7 +32,7 @@ def plain_labels(name: str, labels: Sequence[Hashable]) -> Sequence[Label]:
     """
     if isinstance(labels, range) and labels == range(len(labels)):
         return labels
-    return _distinct(name, [_plain(name, number, label) for number, label in enumerate(labels)])
+    return _distinct(name, [_label(name, n, label, tuple) for n, label in enumerate(labels)])
 
 
 def are_default(labels: Sequence[Label]) -> bool:
@@ -55,35 +56,24 @@ def read_labels(name: str, decoded: object, count: int) -> Sequence[Label]:
         raise FileFormatError(
             f"{name}: labels must be a list of {count}, one a variable; got {got}"
         )
-    labels = [_tuples(name, number, label) for number, label in enumerate(decoded)]
+    labels = [_label(name, n, label, list) for n, label in enumerate(decoded)]
     _distinct(name, labels)
     return range(count) if are_default(labels) else labels
 
 
-def _plain(name: str, number: int, label: object, depth: int = 0) -> Label:
-    if isinstance(label, (bool, np.bool_)) or depth > DEEPEST:
-        pass
-    elif isinstance(label, str):
-        return str.__str__(label)
-    elif isinstance(label, (int, np.integer)) and -(2**63) <= label < 2**63:
-        return int(label)
-    elif isinstance(label, tuple):
-        return tuple(_plain(name, number, part, depth + 1) for part in label)
+def _label(name: str, number: int, value: Any, nested: Nested, depth: int = 0) -> Label:
+    """Return text, a whole number, or what is `nested` (a tuple, in JSON a list) as a tuple."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if is_number and -(2**63) <= value < 2**63:
+        return int(value)
+    if isinstance(value, nested) and depth <= DEEPEST:
+        return tuple(_label(name, number, part, nested, depth + 1) for part in value)
     raise FileFormatError(
-        f"{name}: label {number} must be made of text, whole numbers of 64 bits and tuples of "
-        f"those, at most {DEEPEST} deep, to be kept in a file; got {shown(label)}"
-    )
-
-
-def _tuples(name: str, number: int, value: Any, depth: int = 0) -> Label:
-    kind = type(value)
-    if kind is str or (kind is int and -(2**63) <= value < 2**63):
-        return value  # type: ignore[no-any-return]
-    if kind is list and depth <= DEEPEST:
-        return tuple(_tuples(name, number, part, depth + 1) for part in value)
-    raise FileFormatError(
-        f"{name}: label {number} must be made of text, whole numbers of 64 bits and lists of "
-        f"those, at most {DEEPEST} deep; got {shown(value)}"
+        f"{name}: label {number} must be made of text, whole numbers of 64 bits and "
+        f"{nested.__name__}s of those, at most {DEEPEST} deep, to be kept in a file; "
+        f"got {shown(value)}"
     )
 
 

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.errors import RangeError
 from qubonn.quadratic.qubo import Qubo
 
 Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # rows, columns, values; they broadcast
@@ -85,13 +84,9 @@ class Hamiltonian:
             for (_, _, values), shape in zip(self.parts, shapes, strict=True)
         )
         coefficient = np.int64 if is_whole else np.float64
-        rows = _joined([rows for rows, _, _ in self.parts], shapes, np.int32)
-        columns = _joined([columns for _, columns, _ in self.parts], shapes, np.int32)
-        _require_variables(rows, variable_count)
-        _require_variables(columns, variable_count)
-        return Qubo.of_terms(
-            rows,
-            columns,
+        return Qubo.of(
+            _joined([rows for rows, _, _ in self.parts], shapes, np.int32),
+            _joined([columns for _, columns, _ in self.parts], shapes, np.int32),
             _joined([values for _, _, values in self.parts], shapes, coefficient),
             variable_count=variable_count,
             offset=self.offset,
@@ -103,13 +98,6 @@ def _scaled(factor: float, values: NDArray[Any]) -> NDArray[Any]:
     """Multiply in int64 or float64: small types such as int8 would wrap around."""
     is_whole = isinstance(factor, (int, np.integer)) and values.dtype.kind in "iu"
     return values.astype(np.int64 if is_whole else np.float64) * factor
-
-
-def _require_variables(numbers: NDArray[np.int32], variable_count: int) -> None:
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= variable_count):
-        raise RangeError(
-            f"variables must lie in 0..{variable_count - 1}; got {numbers.min()} to {numbers.max()}"
-        )
 
 
 def _joined(parts: list[NDArray[Any]], shapes: list[tuple[int, ...]], dtype: type) -> NDArray[Any]:

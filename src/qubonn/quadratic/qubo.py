@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 64 << 20  # of states widened at once
 
+Merged = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]
 NeighbourLists = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]
 
 
@@ -85,23 +86,7 @@ class Qubo:
                 "rows, columns and values must be vectors with one entry per term; got "
                 f"{row.shape}, {column.shape} and {value.shape}"
             )
-        return cls.of_terms(
-            row, column, value, variable_count=variable_count, offset=offset, labels=labels
-        )
-
-    @classmethod
-    def of_terms(
-        cls,
-        rows: NDArray[np.int32],
-        columns: NDArray[np.int32],
-        values: NDArray[Any],
-        *,
-        variable_count: int,
-        offset: float,
-        labels: Sequence[Hashable] | None,
-    ) -> "Qubo":
-        """Do what `of` does, for arrays that have been checked."""
-        linear, low, high, couplings = _canonical(rows, columns, values, variable_count)
+        linear, low, high, couplings = _merged(row, column, value, variable_count)
         exact = int(offset) if linear.dtype.kind == "i" else float(offset)
         names = range(variable_count) if labels is None else labels
         return cls(linear, low, high, couplings, exact, names)
@@ -145,12 +130,8 @@ class Qubo:
         """
         both = (self._triangle + self._triangle.T).tocsr()
         both.sort_indices()
-        return (
-            self.linear,
-            both.indptr.astype(np.int64),
-            both.indices.astype(np.int32, copy=False),
-            both.data,
-        )
+        starts, columns = both.indptr.astype(np.int64), both.indices.astype(np.int32, copy=False)
+        return self.linear, starts, columns, both.data
 
     def to_ising(self) -> "Ising":
         """Return the same energy over spins s = 2 b - 1."""
@@ -238,13 +219,10 @@ class Qubo:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Qubo):
             return NotImplemented
+        arrays = ("linear", "rows", "columns", "couplings")
         return (
-            self.offset == other.offset
-            and self.is_exact == other.is_exact
-            and np.array_equal(self.linear, other.linear)
-            and np.array_equal(self.rows, other.rows)
-            and np.array_equal(self.columns, other.columns)
-            and np.array_equal(self.couplings, other.couplings)
+            (self.offset, self.is_exact) == (other.offset, other.is_exact)
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in arrays)
             and list(self.labels) == list(other.labels)
         )
 
@@ -302,29 +280,26 @@ def _whole_if_exact(values: NDArray[np.float64], offset: float) -> NDArray[Any]:
     return values.astype(np.int64) if is_whole and magnitude(values, offset) < 2**63 else values
 
 
-def magnitude(values: NDArray[Any], offset: float) -> float:
+def magnitude(values: NDArray[Any], offset: float = 0) -> float:
     """Return a bound on the magnitude of every energy, and of every sum on the way to it."""
     with np.errstate(over="ignore"):
-        return float(np.abs(values.astype(np.float64, copy=False)).sum()) + abs(float(offset))
+        return float(np.abs(values, dtype=np.float64).sum()) + abs(float(offset))
 
 
-def _canonical(
+def _merged(
     rows: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[Any], variable_count: int
-) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+) -> Merged:
     """Return linear, rows, columns, couplings with each pair once, row < column, no zeros."""
     low, high = np.minimum(rows, columns), np.maximum(rows, columns)
     is_crowded = variable_count**2 <= 32 * len(values)
-    merge = _merged_in_a_square if is_crowded and _sums_fit_float(values) else _merged_by_rows
+    fits_float = values.dtype.kind == "f" or magnitude(values) < 2**53
+    merge = _merged_in_a_square if is_crowded and fits_float else _merged_by_rows
     return merge(low, high, values, variable_count)
-
-
-def _sums_fit_float(values: NDArray[Any]) -> bool:
-    return values.dtype.kind == "f" or float(np.abs(values).sum(dtype=np.float64)) < 2**53
 
 
 def _merged_in_a_square(
     low: NDArray[np.int32], high: NDArray[np.int32], values: NDArray[Any], variable_count: int
-) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+) -> Merged:
     """Add up in a full matrix: fastest while that is not much larger than the list of terms."""
     place = low.astype(np.int64) * variable_count + high
     square = np.bincount(place, weights=values, minlength=variable_count**2)
@@ -333,17 +308,13 @@ def _merged_in_a_square(
     square[diagonal] = 0
     kept = np.flatnonzero(square != 0)  # much faster on booleans
     rows, columns = np.divmod(kept, max(variable_count, 1))  # places can exceed int32
-    return (
-        linear,
-        rows.astype(np.int32),
-        columns.astype(np.int32),
-        square[kept].astype(values.dtype),
-    )
+    couplings = square[kept].astype(values.dtype)
+    return linear, rows.astype(np.int32), columns.astype(np.int32), couplings
 
 
 def _merged_by_rows(
     low: NDArray[np.int32], high: NDArray[np.int32], values: NDArray[Any], variable_count: int
-) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int32], NDArray[Any]]:
+) -> Merged:
     """Add up row by row: time and memory linear in the list of terms."""
     from scipy.sparse import coo_array
 
