@@ -21,7 +21,7 @@ Points = NDArray[np.float64]  # x and y along the last axis
 # Lengths are in picture units; network.py knows how long one is on paper.
 HEIGHT = 8.0  # of the tallest group, at most
 SHEET_AXES = np.array([[0.0, -1.0], [0.66, 0.3]])  # one row down, one column along
-GAP = 2.5  # places that an ellipsis takes
+GAP = 2.5  # places, of an ellipsis
 DOT_STEP = 0.22
 
 

@@ -1,4 +1,4 @@
-"""Trained models for other people's machines: C for small devices, ONNX for runtimes."""
+"""Trained models as files for other programs: C for small devices, ONNX for runtimes."""
 
 from qubonn.export.c import to_c
 from qubonn.export.onnx import to_onnx

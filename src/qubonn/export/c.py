@@ -15,7 +15,7 @@ from qubonn import __version__
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
-from qubonn.export.c_layout import WORD, BitLayout, layout_of, packed, word_count
+from qubonn.export.c_layout import WORD, BitLayout, packed, word_count
 from qubonn.export.c_text import Table, comment, identifier, string_literal, words_table
 from qubonn.export.levels import Comparisons, require_comparisons, whole_levels
 from qubonn.export.model import Classes, Exported, exported
@@ -44,7 +44,7 @@ def to_c(
     """Return a model as a C99 header, and write it to `path` if one is given.
 
     The model is a `BinaryNetwork`, a `Committee` or a fitted `QuboClassifier` without cycles. Every
-    identifier in the header begins with `name`, made into one. Its functions take inputs as bits,
+    identifier in the header begins with `name`, made into one. Its functions read inputs as bits,
     32 to a word; `inputs` adds a function that makes these bits out of whole numbers of that type,
     which are `scale` times the features that the classifier was fitted to. `with_main` adds a
     program that reads examples, for ``gcc -x c -DMODEL_MAIN model.h``.
@@ -56,7 +56,7 @@ def to_c(
      * letters
     """
     parts, prefix = exported(model), identifier(name)
-    layout = layout_of(parts.topology)
+    layout = BitLayout(parts.topology)
     features = _features(parts, prefix, inputs, require_count("scale", scale))
     network_tables, class_tables = _network_tables(parts, layout), _class_tables(parts.classes)
     feature_tables = features.tables if features else ()
@@ -113,9 +113,9 @@ def _network_tables(model: Exported, layout: BitLayout) -> list[Table]:
     per_member = "{:,} words for each member"
     size = layout.index_bytes
     return [
-        Table("_step", "steps", layout.records, field_bytes=size),
-        Table("_run", "runs", layout.runs, field_bytes=size),
-        Table("_index", "output_of", layout.output_of, field_bytes=size),
+        Table("_step", "steps", np.array(layout.records), field_bytes=size),
+        Table("_run", "runs", np.array(layout.runs).reshape(-1, 2), field_bytes=size),
+        Table("_index", "output_of", np.array(layout.output_of), field_bytes=size),
         words_table("weights", weights, per_member.format(weights.shape[1])),
         words_table("biases", biases, per_member.format(biases.shape[1])),
     ]

@@ -5,7 +5,6 @@ within a level, neurons go position by position and filter by filter, so that a 
 level reads long runs. A bias has the place of its neuron's activation.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -40,92 +39,52 @@ class Record(NamedTuple):
     output: int  # 0 for hidden neurons; else 1 + place of the first neuron among the outputs
 
 
-@dataclass(frozen=True, eq=False)
 class BitLayout:
-    """Tables of whole numbers that describe a topology to C."""
-
-    records: IntMatrix  # blocks, or positions of irregular ones, x fields of Record
-    runs: IntMatrix  # start, counted from the position's first source, and length
-    output_of: IntVector  # the output that each output neuron is, in order of computation
-    weight_numbers: IntVector  # by bit; -1 for padding
-    bias_numbers: IntVector  # neuron, by bit; -1 for padding
-    input_words: int
-    state_words: int  # inputs and all neurons
-    patch_words: int  # largest patch that is put together from runs; at least 1
-
-    @property
-    def index_bytes(self) -> int:
-        """Bytes of a whole number in a table: 2, or 4 where one is too large."""
-        tables = (self.records, self.runs, self.output_of)
-        return 2 if max(int(table.max(initial=0)) for table in tables) < 1 << 16 else 4
-
-
-def layout_of(topology: Topology) -> BitLayout:
-    """Lay out an acyclic topology."""
-    builder = _Builder(topology)
-    for blocks in blocks_by_level(topology):
-        builder.add_level(blocks)
-    return builder.layout()
-
-
-def word_count(bit_count: int) -> int:
-    """Return the number of words that hold `bit_count` bits."""
-    return -(-bit_count // WORD)
-
-
-def packed(spins: SpinMatrix, numbers: IntVector) -> NDArray[np.uint32]:
-    """Return rows of words in which bit i is 1 where the spin of that number is +1."""
-    bits = (spins[:, numbers] > 0) & (numbers >= 0)
-    in_bytes = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little"))
-    return in_bytes.view("<u4").astype(np.uint32)
-
-
-class _Builder:
-    """Gives neurons their bits, level by level, and writes down how they are computed."""
+    """Tables of whole numbers that describe an acyclic topology to C."""
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
         self.input_words = word_count(topology.input_count)
-        self.place_of = np.full(topology.node_count, -1)  # bit of each node
-        self.place_of[: topology.input_count] = np.arange(topology.input_count)
-        self.node_at = [*range(topology.input_count)]  # by bit; -1 for padding
-        self.records: list[Record] = []
-        self.runs: list[tuple[int, int]] = []
-        self.output_of: list[int] = []
-        self.weights: list[IntVector] = []
-        self.weight_words, self.patch_words = 0, 1
-        self.known: dict[tuple[str, bytes], int] = {}  # filters and runs that are there already
+        self.patch_words = 1  # largest patch that is put together from runs; at least 1
+        self.records: list[Record] = []  # of blocks, or of the positions of an irregular one
+        self.runs: list[tuple[int, int]] = []  # start, from the position's first source, and length
+        self.output_of: list[int] = []  # output of each output neuron, in order of computation
+        self._place_of = np.full(topology.node_count, -1)  # bit of each node
+        self._place_of[: topology.input_count] = np.arange(topology.input_count)
+        self._node_at = [*range(topology.input_count)]  # by bit; -1 for padding
+        self._filters = [np.zeros(0, dtype=np.int64)]
+        self._filter_words = 0
+        self._known: dict[tuple[str, bytes], int] = {}  # filters and runs that exist already
+        for blocks in blocks_by_level(topology):
+            self._add_level(blocks)
+        self._end_word()
+        self.state_words = len(self._node_at) // WORD  # of inputs and all neurons
+        nodes = np.array(self._node_at[WORD * self.input_words :])
+        self.bias_numbers = np.where(nodes < 0, -1, nodes - topology.input_count)  # by bit
+        self.weight_numbers = np.concatenate(self._filters)  # by bit; -1 for padding
 
-    def add_level(self, blocks: list[Block]) -> None:
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of a whole number in a table: 2, or 4 where one is too large."""
+        tables = (*self.records, *self.runs, self.output_of)
+        return 2 if max(max(table) for table in tables) < 1 << 16 else 4
+
+    def _end_word(self) -> None:
+        self._node_at += [-1] * (-len(self._node_at) % WORD)
+
+    def _add_level(self, blocks: list[Block]) -> None:
         """Add the blocks of a level, from a new word on."""
-        self.node_at += [-1] * (-len(self.node_at) % WORD)
+        self._end_word()
         places = [self._place(block) for block in blocks]
         for block, (target, output) in zip(blocks, places, strict=True):
             self._add_block(block, target, output)
 
-    def layout(self) -> BitLayout:
-        """Return what was added."""
-        self.node_at += [-1] * (-len(self.node_at) % WORD)
-        nodes = np.array(self.node_at)
-        neurons = nodes[WORD * self.input_words :]
-        weights = np.concatenate([np.zeros(0, dtype=np.int64), *self.weights])
-        return BitLayout(
-            np.array(self.records),
-            np.array(self.runs, dtype=np.int64).reshape(-1, 2),
-            np.array(self.output_of),
-            weights,
-            np.where(neurons < 0, -1, neurons - self.topology.input_count),
-            self.input_words,
-            len(nodes) // WORD,
-            self.patch_words,
-        )
-
     def _place(self, block: Block) -> tuple[int, int]:
         """Give the neurons of a block the next bits; return the first, and `output` of Record."""
         nodes = block.nodes.reshape(-1)
-        target, output = len(self.node_at), 0
-        self.place_of[nodes] = target + np.arange(len(nodes))
-        self.node_at += nodes.tolist()
+        target, output = len(self._node_at), 0
+        self._place_of[nodes] = target + np.arange(len(nodes))
+        self._node_at += nodes.tolist()
         if nodes[0] >= self.topology.outputs.start:
             output = 1 + len(self.output_of)
             self.output_of += (nodes - self.topology.outputs.start).tolist()
@@ -133,7 +92,7 @@ class _Builder:
 
     def _add_block(self, block: Block, target: int, output: int) -> None:
         """Write a block as one record if its positions form a grid, else as one for each."""
-        places = self.place_of[block.sources]
+        places = self._place_of[block.sources]
         order = np.argsort(places[0], kind="stable")
         places, weights = places[:, order], block.weights[:, order]
         grid = _grid(places)
@@ -170,11 +129,11 @@ class _Builder:
         )
 
     def _starts_a_word(self, places: IntVector) -> bool:
-        """Whether the sources are words as they stand: in order, padding after the last."""
+        """Whether the sources are whole words already: in order, padding after the last."""
         if not len(places):
             return True
         end = int(places[-1]) + 1
-        after = self.node_at[end : end + -end % WORD]
+        after = self._node_at[end : end + -end % WORD]
         is_run = places[0] % WORD == 0 and (np.diff(places) == 1).all()
         return bool(is_run and all(node < 0 for node in after))
 
@@ -182,7 +141,7 @@ class _Builder:
         starts = np.flatnonzero(np.diff(places, prepend=places[0] - 2) != 1)
         lengths = np.diff(starts, append=len(places))
         runs = np.stack([places[starts] - places[0], lengths], axis=1)
-        first = self.known.setdefault(("runs", runs.tobytes()), len(self.runs))
+        first = self._known.setdefault(("runs", runs.tobytes()), len(self.runs))
         if first == len(self.runs):
             self.runs += [(start, length) for start, length in runs.tolist()]
         return first, len(runs)
@@ -192,11 +151,23 @@ class _Builder:
         filter_count, fan_in = weights.shape
         rows = np.full((filter_count, WORD * word_count(fan_in)), -1)
         rows[:, :fan_in] = weights
-        first = self.known.setdefault(("filters", rows.tobytes()), self.weight_words)
-        if first == self.weight_words:
-            self.weights.append(rows.reshape(-1))
-            self.weight_words += rows.size // WORD
+        first = self._known.setdefault(("filters", rows.tobytes()), self._filter_words)
+        if first == self._filter_words:
+            self._filters.append(rows.reshape(-1))
+            self._filter_words += rows.size // WORD
         return first
+
+
+def word_count(bit_count: int) -> int:
+    """Return the number of words that hold `bit_count` bits."""
+    return -(-bit_count // WORD)
+
+
+def packed(spins: SpinMatrix, numbers: IntVector) -> NDArray[np.uint32]:
+    """Return rows of words in which bit i is 1 where the spin of that number is +1."""
+    bits = (spins[:, numbers] > 0) & (numbers >= 0)
+    in_bytes = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little"))
+    return in_bytes.view("<u4").astype(np.uint32)
 
 
 ONE_POSITION = {"rows": 1, "columns": 1, "row_step": 0, "column_step": 0}

@@ -1,4 +1,4 @@
-"""Python values as C text that cannot mean anything else.
+"""Python values as C text, safe whatever they contain.
 
 Names -> identifiers, comments and string literals; arrays -> constant tables. Whatever a user calls
 a model or a class, no quote, backslash, newline, trigraph or end of comment gets through.
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from qubonn.errors import RangeError
 
-LONGEST_NAME = 31  # C99 tells names apart by 31 characters at least, and ours have endings
+LONGEST_NAME = 31  # C99 compares at least 31 characters of a name, and ours have endings
 PER_LINE = 8
-LONGEST_STRING = 4095  # that every C99 compiler takes
+LONGEST_STRING = 4095  # that every C99 compiler accepts
 PLAIN = re.compile(rb"[A-Za-z0-9 _.,:;+=(){}\[\]<>@#$%&^|~!'-]")  # no " \ ? / *
 
 
@@ -34,7 +34,7 @@ def identifier(name: str) -> str:
 
 
 def comment(text: str) -> str:
-    """Return text for the inside of a comment: what is not harmless becomes an underscore.
+    """Return text for the inside of a comment: characters that may do harm become underscores.
 
     >>> comment("a*/ system(); /" + "*")
     'a__ system(); __'
@@ -74,7 +74,7 @@ class Table:
 
     @property
     def byte_count(self) -> int:
-        """Bytes of the array in C; an empty one has an element all the same."""
+        """Bytes of the array in C; an empty one still has one element."""
         return self.field_bytes * max(self.values.size, int(np.prod(self.values.shape[1:])))
 
     def text(self, prefix: str) -> str:

@@ -34,7 +34,7 @@ class Comparisons:
 
 
 def require_comparisons(encoder: InputEncoder | None, spin_count: int, asked: str) -> Comparisons:
-    """Return what a classifier's binariser compares, or say what to do instead."""
+    """Return the comparisons of a binariser; refuse one that makes none."""
     if isinstance(encoder, Threshold):
         levels = np.broadcast_to(encoder.levels, (spin_count,)).copy()
         return Comparisons(np.arange(spin_count), levels)
@@ -59,15 +59,14 @@ def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: 
     found = []
     for level in levels.tolist():
         whole = min(max(floor(Fraction(level) * scale), lowest - 1), highest)
-        is_rounded_down = (
-            whole < highest and (whole + 1) / scale <= level
-        )  # 3 / 10 is not above 0.3
+        # 3 / 10 is not above 0.3, the float64
+        is_rounded_down = whole < highest and (whole + 1) / scale <= level
         found.append(whole + is_rounded_down)
     return found
 
 
 def float32_levels(levels: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the largest float32 not above each level: every float32 compares with it alike."""
+    """Return the largest float32 not above each level; float32 numbers compare alike with both."""
     with np.errstate(over="ignore"):
         rounded = levels.astype(np.float32)
     down = np.nextafter(rounded, np.float32(-np.inf))

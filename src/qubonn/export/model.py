@@ -1,4 +1,4 @@
-"""What an export writes down, whatever kind of model it comes from.
+"""The parts of a model that an export writes, whatever its kind.
 
 BinaryNetwork, Committee or fitted QuboClassifier -> Exported.
 """
@@ -17,29 +17,32 @@ from qubonn.topology import Topology
 from qubonn.training import Committee
 from qubonn.training.committee import vote_evidence
 
-SCORE_BITS = 30  # of sums of evidence over outputs, so that int32 holds them
+SCORE_BITS = 30  # of sums of evidence over outputs, so that they fit into int32
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
     """How votes on outputs become the number of a class.
 
-    The class with the largest score wins, of several the first. Scores are the votes themselves, or
-    evidence times codewords: ``evidence[n]``, a whole number, is what n members that say +1 tell.
+    The class with the largest score wins, the first of equals. Scores are the votes themselves, or
+    evidence times codewords: ``evidence[n]`` is the evidence for +1, in whole numbers, of n members
+    that output +1.
     """
 
     labels: tuple[str, ...]
     codewords: SpinMatrix
-    evidence: NDArray[np.int64] | None  # by members that say +1; None where the largest vote wins
+    evidence: (
+        NDArray[np.int64] | None
+    )  # by members that output +1; None where the largest vote wins
 
 
 @dataclass(frozen=True, eq=False)
 class Exported:
     """Members of one acyclic topology and what is made of their outputs.
 
-    One network that is no committee: votes are its output pre-activations, outputs their signs. A
-    committee whose signs are read: votes are sums of outputs over members, outputs their signs. One
-    whose largest output is read: votes are sums of output pre-activations, and the first largest is
+    Of a single network, votes are output pre-activations and outputs their signs. Of a committee
+    whose signs are read, votes are sums of outputs over members and outputs their signs. Of one
+    whose largest output is read, votes are sums of output pre-activations, and the first largest is
     the one output that is +1.
     """
 
@@ -63,7 +66,7 @@ class Exported:
 
 
 def exported(model: object) -> Exported:
-    """Take a model apart; one that cannot be exported gives one clear error."""
+    """Return the parts of a model, or say why it cannot be exported."""
     if isinstance(model, BinaryNetwork):
         return replace(_of_members((model,), "signs"), is_committee=False)
     if isinstance(model, Committee):
@@ -103,7 +106,7 @@ def _classes(book: CodeBook, committee: Committee) -> Classes:
 
 
 def _evidence(book: CodeBook, size: int) -> NDArray[np.int64]:
-    """Return evidence as `QuboClassifier` has it; coarser where int32 could not hold the sums."""
+    """Return the evidence that `QuboClassifier` uses; coarser where sums would overflow int32."""
     evidence = vote_evidence(size)
     most = int(evidence[-1]) * book.spin_count
     surplus = max(0, most.bit_length() - SCORE_BITS)

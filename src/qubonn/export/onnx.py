@@ -8,7 +8,6 @@ a committee are one more axis in front, so that a committee has as many nodes as
 
 import json
 import os
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -133,21 +132,15 @@ def _add_network(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, s
     return network.spins.read(outputs), network.sums.read(outputs)
 
 
-@dataclass(eq=False)
-class _Shelf:
+class _Tensors:
     """Tensors of some nodes each, and where to find a node."""
 
-    graph: OnnxGraph
-    node_count: int
-    member_count: int
-    inputs: str  # the only tensor without an axis for the members
-    names: list[str] = field(default_factory=list)
-    widths: list[int] = field(default_factory=list)
-    joined: dict[tuple[int, ...], str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.home_of = np.full(self.node_count, -1)
-        self.place_of = np.full(self.node_count, -1)
+    def __init__(self, graph: OnnxGraph, model: Exported) -> None:
+        self.graph, self.member_count = graph, model.member_count
+        self.names: list[str] = []
+        self.widths: list[int] = []
+        self.joined: dict[tuple[int, ...], str] = {}
+        self.home_of, self.place_of = np.full((2, model.topology.node_count), -1)
 
     def put(self, name: str, nodes: IntVector) -> None:
         """Keep a tensor whose last axis is `nodes`."""
@@ -157,7 +150,7 @@ class _Shelf:
         self.widths.append(len(nodes))
 
     def order(self, nodes: IntVector) -> IntVector:
-        """Return the order in which these nodes stand on the shelf."""
+        """Return the order in which these nodes stand in the tensors."""
         return np.lexsort((self.place_of[nodes], self.home_of[nodes]))
 
     def read(self, nodes: IntMatrix) -> str:
@@ -184,11 +177,12 @@ class _Shelf:
         return self.joined[homes]
 
     def _with_members(self, home: int) -> str:
-        """Repeat the inputs for all members, because only tensors of one shape can be joined."""
-        if self.member_count == 1 or self.names[home] != self.inputs:
-            return self.names[home]
+        """Repeat the inputs, which have no axis for members, so that all tensors have one shape."""
+        name = self.names[home]
+        if self.member_count == 1 or home != self.home_of[0]:
+            return name
         shape = self.graph.constant("members", [self.member_count, 1, 1], np.int64)
-        return self.graph.add("Expand", self.names[home], shape)
+        return self.graph.add("Expand", name, shape)
 
 
 class _Network:
@@ -196,8 +190,8 @@ class _Network:
 
     def __init__(self, graph: OnnxGraph, model: Exported, inputs: str) -> None:
         self.graph, self.model, topology = graph, model, model.topology
-        self.spins = _Shelf(graph, topology.node_count, model.member_count, inputs)
-        self.sums = _Shelf(graph, topology.node_count, model.member_count, inputs)
+        self.spins = _Tensors(graph, model)
+        self.sums = _Tensors(graph, model)
         self.spins.put(inputs, np.arange(topology.input_count))
 
     def add_level(self, blocks: list[Block]) -> None:

@@ -4,8 +4,8 @@ Planes of sources -> planes of neurons, for convolutions and any wiring; words <
 lane l of a plane is example 8 * i + l, so that a square of 64 words by 64 examples, transposed in
 each lane, is 64 planes.
 
-P sources that are +1 have weight +1 and N have weight -1; D is how many more arcs there are with
-weight +1 than with -1. The pre-activation is 2 * (P - N) - D + b, positive exactly if the lead,
+P sources that are +1 have weight +1 and N have weight -1; D is the number of arcs with weight +1
+minus the number with -1. The pre-activation is 2 * (P - N) - D + b, positive exactly if the lead,
 P - N - 1 - (D - b) // 2, is not negative, and equal to 2 * lead + 1 + (n is odd). Counters start at
 (D - 1) // 2, count a bias of -1 and the N, are inverted, which negates them, and count the P.
 """
@@ -18,8 +18,8 @@ from numba import njit
 from qubonn.inference.program import CHUNK, SLIDE, SPREAD
 from qubonn.simd.words import full_adder, load_at, repeated, store_at, transpose
 
-EIGHT = np.zeros(1, dtype=np.uint8)  # so many lanes: a plane
-SIXTEEN = np.zeros(1, dtype=np.uint16)  # planes of two neighbouring nodes
+EIGHT = np.zeros(1, dtype=np.uint8)  # lanes of a plane
+SIXTEEN = np.zeros(1, dtype=np.uint16)  # lanes of two neighbouring planes
 ZERO, ONE, ALL = (np.uint64(word) for word in (0, 1, (1 << 64) - 1))
 REPEATED = np.array([0, (1 << 64) - 1], dtype=np.uint64)  # a bit in all places
 
@@ -198,7 +198,7 @@ def invert(counters, digits, like):
 
 @njit(cache=True)
 def digit_count(fan_in):
-    """Return how many binary digits hold every lead, its sign included; at least four."""
+    """Return the number of binary digits that hold any lead and its sign; at least four."""
     digits = 4
     while (1 << digits) < fan_in + 3:
         digits += 1

@@ -24,12 +24,12 @@ from qubonn.inference.packing import (
 from qubonn.inference.program import BLOCK, CHUNK, Program, Scratch, Tables, program_of
 from qubonn.topology import Topology
 
-ARCS_PER_THREAD = 10**8  # times examples; a thread takes longer to start than these to count
+ARCS_PER_THREAD = 10**8  # times examples; fewer are counted before a thread has started
 BLOCKS_AT_ONCE = 4  # of inputs that are still in the cache when they are read
 CHUNKS = BLOCK // CHUNK
 WORTH_IT = 10**7  # arcs times examples: a millisecond for NumPy
 WORTH_LOADING = 10**9  # the same where Numba and compiled kernels must be loaded first
-_has_run: set[bool] = set()  # which kernels are loaded: with planes, without
+_has_run: set[bool] = set()  # whether kernels with planes and without are loaded
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -37,7 +37,7 @@ class PackedNetwork:
     """A network at one bit a weight, or several networks of one topology that vote.
 
     Made by ``network.packed()`` and ``committee.packed()``. Inputs are numbers, binarised by the
-    sign rule, or `PackedInputs`. Uses all cores unless `thread_count` says otherwise.
+    sign rule, or `PackedInputs`. Uses all cores unless `thread_count` is given.
 
     >>> topology = Topology.dense(3, 1)
     >>> packed = PackedNetwork.of(topology, np.array([[1, 1, -1]]), np.array([[-1]]))
@@ -90,7 +90,7 @@ class PackedNetwork:
         return self.words.nbytes + self.program.byte_count
 
     def predict_outputs(self, inputs: ArrayLike | PackedInputs) -> SpinMatrix:
-        """Return the output activations, one row per example; what most members say, ties to -1."""
+        """Return output activations, one row per example: the majority of members, ties to -1."""
         checked = self._checked(inputs)
         spins = np.empty((checked.example_count, self.topology.output_count), dtype=np.int8)
         self._run(checked, False, np.empty((0, spins.shape[1]), dtype=np.int64), spins)
@@ -133,7 +133,7 @@ class PackedNetwork:
         votes: NDArray[np.int64],
         spins: SpinMatrix,
     ) -> None:
-        """Fill `votes` and `spins`, those that have rows; threads take some blocks in turn."""
+        """Fill `votes` and `spins`, those that have rows; threads run a few blocks at a time."""
         run_blocks: Any = import_module("qubonn.inference._word_kernels").run_blocks
         share: Any = import_module("qubonn.simd.threads").share
         tables, chunk_count = self.program.tables, -(-inputs.example_count // CHUNK)

@@ -20,14 +20,14 @@ from qubonn.checks import (
 from qubonn.inference.program import CHUNK, Program
 
 Words = NDArray[np.uint64]
-NUMBERS_PER_THREAD = 1_000_000  # a thread takes longer to start than these to pack
+NUMBERS_PER_THREAD = 1_000_000  # fewer are packed before a thread has started
 CACHE_LINE = 64  # bytes; vectors that straddle two of them are slow
-READABLE = frozenset("bBilqfd")  # NumPy's codes of the types that the kernel reads as they are
+READABLE = frozenset("bBilqfd")  # NumPy's codes of the types that the kernel reads directly
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PackedInputs:
-    """Inputs at one bit each: pack once, show to many networks.
+    """Inputs at one bit each: packed once, for any number of networks.
 
     >>> PackedInputs.of([[0.5, -2.0, 0.0], [1, 1, -1]])
     PackedInputs(2 examples, 3 inputs)
@@ -66,11 +66,11 @@ class UnpackedInputs:
     """Inputs that are packed piece by piece, as they are read."""
 
     def __init__(self, matrix: NDArray[Any]) -> None:
-        """Take a matrix of numbers, one row per example."""
+        """Accept a matrix of numbers, one row per example."""
         self.example_count, self.input_count = matrix.shape
         self._matrix = matrix
         self._numbers = _readable(matrix).reshape(-1)
-        self._numbers.setflags(write=False)  # so that Numba compiles once for whatever comes
+        self._numbers.setflags(write=False)  # so that Numba compiles once, for read-only arrays
         self._kernel: Any = import_module("qubonn.inference._word_kernels").pack_chunks
 
     def words_of(self, first_chunk: int, end_chunk: int) -> Words:
@@ -85,7 +85,7 @@ class UnpackedInputs:
             require_real_matrix("inputs", self._matrix, columns=self.input_count, of="input neuron")
 
     def room(self, chunk_count: int) -> Words:
-        """Return words of zero for so many chunks of 32 examples."""
+        """Return words of zero for `chunk_count` chunks of 32 examples."""
         row_count = -(-self.input_count // 64)
         return aligned_zeros(chunk_count * row_count * CHUNK).reshape(chunk_count, row_count, CHUNK)
 
@@ -112,14 +112,14 @@ def threads_for(work: int, least: int, thread_count: int | None) -> int | None:
 
 
 def aligned_zeros(count: int) -> Words:
-    """Return so many words of zero that start at a cache line."""
+    """Return `count` words of zero that start at a cache line."""
     room = np.zeros(count + CACHE_LINE // 8, dtype=np.uint64)
     first = -room.ctypes.data % CACHE_LINE // 8
     return room[first : first + count]
 
 
 def _readable(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Return the matrix, or its signs where the kernel cannot read it as it is."""
+    """Return the matrix, or its signs where the kernel cannot read it directly."""
     flags, dtype = matrix.flags, matrix.dtype
     if flags.c_contiguous and flags.aligned and dtype.isnative and dtype.char in READABLE:
         return matrix.view()

@@ -59,7 +59,7 @@ class Tables(NamedTuple):
     offsets: NDArray[np.int32]  # sources of a strip, counted from its base
     spans: NDArray[np.int32]  # first node and length: nodes of SPREAD and GATHER in order
     columns: NDArray[np.int32]  # the output that each neuron of a DENSE step is
-    opening: int  # so many steps depend on the inputs only, whatever the parameters
+    opening: int  # number of first steps that depend on the inputs only
     node_count: int
     output_count: int
     input_row_count: int
@@ -164,8 +164,8 @@ class _Builder:
     def _is_worth_words(self, block: Block) -> bool:
         """Compare nanoseconds for 512 examples, roughly; words that exist are always worth it.
 
-        Words must be put together first, then they are quick. Planes exist already, but to look up
-        the arcs of a single neuron takes longer than to count them.
+        Words must be put together first, then they are quick. Planes exist already, but
+        looking up the arcs of a single neuron is slower than counting them.
         """
         if block.position_count > 1 or not block.fan_in:
             return False

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from qubonn.topology.thinning import Thinning
 
-BYTES_PER_NODE = 40  # what fan-in, levels and their like take
+BYTES_PER_NODE = 40  # of fan-in, levels and similar arrays
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Topology:
-    """A network without its parameters: who listens to whom, through which weight.
+    """A network without its parameters: which node reads which, through which weight.
 
     Nodes are numbered inputs first, then hidden nodes, then outputs. Arc `a` leads from node
     ``source_of[a]`` to node ``target_of[a]`` and carries weight ``weight_of[a]``; several arcs may
@@ -195,7 +195,7 @@ class Topology:
         return self.levels_or_none(()) is not None
 
     def levels(self, cut: Iterable[int] = ()) -> tuple[IntVector, ...]:
-        """Group the neurons so that each listens only to inputs, cut nodes and earlier groups.
+        """Group the neurons so that each reads only inputs, cut nodes and earlier groups.
 
         Arcs that leave a node of `cut` are ignored: its activation is known beforehand.
         """
@@ -243,7 +243,7 @@ class Topology:
 
         return thin(self, dropped)
 
-    # ---- a picture, and how Python sees it ----
+    # ---- picture, equality and text ----
 
     def draw(self, axes: "Axes | None" = None, **options: Any) -> "Axes":
         """Draw with matplotlib and return the axes; see `qubonn.drawing.network`."""

@@ -30,7 +30,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Dense:
-    """Every node listens to every node of the layer before, each arc with its own weight."""
+    """Every node reads every node of the layer before, each arc with its own weight."""
 
     size: int
 
@@ -39,7 +39,7 @@ class Dense:
         return (self.size,)
 
     def arc_count_from(self, before: Shape) -> int:
-        """Return how many arcs there are from a layer of shape `before`."""
+        """Return the number of arcs from a layer of shape `before`."""
         return self.size * prod(before)
 
     def arcs_from(self, before: Shape) -> Arcs:
@@ -66,7 +66,7 @@ class Convolution:
         return (self.filters, rows - self.rows + 1, columns - self.columns + 1)
 
     def arc_count_from(self, before: Shape) -> int:
-        """Return how many arcs there are from a layer of shape `before`."""
+        """Return the number of arcs from a layer of shape `before`."""
         return prod(self.shape_after(before)) * before[0] * self.rows * self.columns
 
     def arcs_from(self, before: Shape) -> Arcs:
