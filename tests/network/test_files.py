@@ -248,11 +248,11 @@ DOCTORED: dict[str, tuple[Doctor, str]] = {
     ),
     "no JSON": (
         lambda arrays: arrays.update(description=np.frombuffer(b"{", np.uint8)),
-        "its description must be JSON",
+        "its description must be strict JSON",
     ),
     "no text": (
         lambda arrays: arrays.update(description=np.array([255, 254, 253], np.uint8)),
-        "its description must be JSON",
+        "its description must be strict JSON",
     ),
     "a description that is a list": (
         lambda arrays: arrays.update(description=np.frombuffer(b"[1]", np.uint8)),
@@ -260,11 +260,11 @@ DOCTORED: dict[str, tuple[Doctor, str]] = {
     ),
     "a description without a bottom": (
         lambda arrays: arrays.update(description=np.frombuffer(b"[" * 100_000, np.uint8)),
-        "its description must be JSON",
+        "its description must be strict JSON",
     ),
     "a number of five thousand digits": (
         lambda arrays: arrays.update(description=np.frombuffer(b"1" * 5000, np.uint8)),
-        "its description must be JSON",
+        "its description must be strict JSON",
     ),
     "negative nodes": (lambda arrays: describe(arrays, nodes=-1), r"nodes must lie in .* got -1"),
     "negative inputs": (

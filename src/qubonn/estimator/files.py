@@ -22,9 +22,9 @@ from qubonn.estimator.members import Member
 from qubonn.estimator.plan import Encoding, PosedProblem
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork, network_of
-from qubonn.network.files import reading, require_format, topology_arrays, topology_of
+from qubonn.network.files import description_of, reading, topology_arrays, topology_of
 from qubonn.stopping import Stop
-from qubonn.storage import parse_json, read_arrays, shown, write_arrays
+from qubonn.storage import read_arrays, shown, write_arrays
 from qubonn.topology import Topology
 from qubonn.training import Committee
 from qubonn.training.committee import committee_arrays, committee_of
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 
 CLASSIFIER, PROBLEM, VERSION = "qubonn-classifier", "qubonn-problem", 1
+PARTS = ("classes", "codewords")  # of both, beside the description
 SIDECAR = ".problem.npz"
 STRENGTHS = ("product_strength", "margin_strength", "output_strength")
 _MEMBER: dict[str, Any] = {
@@ -108,7 +109,7 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
 def _classifier(arrays: Arrays) -> "QuboClassifier":
     from qubonn.estimator.classifier import QuboClassifier, set_fitted  # imports scikit-learn
 
-    description = _description(arrays, "classifier", CLASSIFIER)
+    description = description_of(arrays, "classifier", *PARTS, kind=CLASSIFIER, version=VERSION)
     committee = committee_of(arrays)
     encoding, width = _encoding(arrays, description, committee.members[0].topology)
     if encoding.book.reading != committee.reading:
@@ -181,7 +182,7 @@ def load_problem(path: str | os.PathLike[str]) -> PosedProblem:
     """Read what `save_problem` wrote; anything else gives one clear error."""
     arrays = read_arrays(path)
     with reading(path, "problem"):
-        description = _description(arrays, "problem", PROBLEM)
+        description = description_of(arrays, "problem", *PARTS, kind=PROBLEM, version=VERSION)
         topology = topology_of(arrays, "inputs", "outputs")
         if not topology.is_acyclic:
             raise FileFormatError("its network must have no cycles")
@@ -227,14 +228,6 @@ def _described_arrays(
         "codewords": np.asarray(encoding.book.codewords),
         **_encoder_arrays(encoding.binariser),
     }
-
-
-def _description(arrays: Arrays, part: str, kind: str) -> dict[str, Any]:
-    missing = [name for name in (part, "classes", "codewords") if name not in arrays]
-    if missing:
-        raise FileFormatError(f"it must have a part named {missing[0]!r}")
-    description = parse_json("its description", arrays[part].tobytes())
-    return require_format(description, kind, VERSION)
 
 
 def _encoding(

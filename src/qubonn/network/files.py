@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import SpinVector
 from qubonn.errors import FileFormatError, QubonnError, RangeError
+from qubonn.storage import parse_json, shown
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def parameters_of(arrays: dict[str, NDArray[Any]]) -> tuple[Topology, SpinVector
 
 def topology_of(arrays: dict[str, NDArray[Any]], *others: str) -> Topology:
     """Return the topology from the parts of a file that must have `others` too."""
-    description = _description(arrays, others)
+    parts = ("description", *_ARCS, *others)
+    description = description_of(arrays, *parts, kind=FORMAT, version=VERSION)
     for name in _ARCS:
         if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
             raise FileFormatError(f"{name} must be a vector of whole numbers")
@@ -107,36 +109,31 @@ def reading(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
         ) from error
 
 
-def require_format(description: object, kind: str, version: int) -> dict[str, Any]:
-    """Return a decoded description, if it says that it is of this format and version."""
-    if not isinstance(description, dict) or description.get("format") != kind:
-        raise FileFormatError(f"its description must say that its format is {kind!r}")
-    if description.get("version") != version:
-        raise FileFormatError(
-            f"its version must be {version}; got {description.get('version')!r:.20}: "
-            "a newer qubonn may have written it"
-        )
-    return description
-
-
-def _description(arrays: dict[str, NDArray[Any]], others: tuple[str, ...]) -> dict[str, Any]:
-    missing = [name for name in ("description", *_ARCS, *others) if name not in arrays]
+def description_of(
+    arrays: dict[str, NDArray[Any]], part: str, *others: str, kind: str, version: int
+) -> dict[str, Any]:
+    """Return the decoded description in `part`, if all parts are there and it is of this format."""
+    missing = [name for name in (part, *others) if name not in arrays]
     if missing:
         hint = ": read a QUBO with qubonn.Qubo.load" if "couplings" in arrays else ""
         raise FileFormatError(
             f"it must have a part named {missing[0]!r}; got {sorted(arrays)!r:.100}{hint}"
         )
-    try:
-        description = json.loads(arrays["description"].tobytes())
-    except (ValueError, RecursionError):
-        raise FileFormatError("its description must be JSON") from None
-    return require_format(description, FORMAT, VERSION)
+    description = parse_json("its description", arrays[part].tobytes())
+    if not isinstance(description, dict) or description.get("format") != kind:
+        raise FileFormatError(f"its description must say that its format is {kind!r}")
+    if description.get("version") != version:
+        raise FileFormatError(
+            f"its version must be {version}; got {shown(description.get('version'))}: "
+            "a newer qubonn may have written it"
+        )
+    return description
 
 
 def _count(description: dict[str, Any], name: str) -> int:
     count = description.get(name)
     if type(count) is not int or not 0 <= count <= MOST_NODES:
-        raise FileFormatError(f"{name} must lie in 0..{MOST_NODES}; got {count!r:.30}")
+        raise FileFormatError(f"{name} must lie in 0..{MOST_NODES}; got {shown(count)}")
     return count
 
 
