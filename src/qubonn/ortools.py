@@ -1,11 +1,11 @@
 """CP-SAT of OR-tools: the one file that imports ortools.
 
-Model -> Solved.  Ctrl-C stops a search and keeps what it found. CP-SAT's own way to do that leaves
-Python without its handler of Ctrl-C, so that the next one would kill the process; it is not used.
+Model -> Solved.  Ctrl-C stops a search and keeps what it found. CP-SAT's own handling of Ctrl-C
+removes Python's handler, so that the next one would kill the process; it is switched off.
 """
 
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from threading import Event, Thread
 from typing import Any
 
 from qubonn.errors import MissingExtra
@@ -16,7 +16,7 @@ STOPPING_SECONDS = 0.05  # between two requests to stop: the first may come befo
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A solver that has run: `status` is one of cp_model's, values are asked of `solver`."""
+    """A solver that has run: `status` is one of cp_model's, `solver` has the values."""
 
     solver: Any
     status: Any
@@ -49,44 +49,18 @@ def solve(model: Any, *, seed: int, worker_count: int = 1, seconds: float | None
     solver.parameters.catch_sigint_signal = False
     if seconds is not None:
         solver.parameters.max_time_in_seconds = max(seconds, LEAST_SECONDS)
-    search = _Search(solver, model)
-    search.start()
+    pool = ThreadPoolExecutor(max_workers=1)  # Python's main thread stays free for Ctrl-C
+    search = pool.submit(solver.solve, model)
+    pool.shutdown(wait=False)
     is_interrupted = False
-    try:
-        search.wait()
-    except KeyboardInterrupt:
-        is_interrupted = True
-        while not search.is_over.wait(STOPPING_SECONDS):
-            solver.stop_search()
-    return Solved(solver, search.status(), is_interrupted)
-
-
-class _Search(Thread):
-    """One search; Python's main thread stays free to hear Ctrl-C."""
-
-    def __init__(self, solver: Any, model: Any) -> None:
-        super().__init__(daemon=True)
-        self.solver, self.model = solver, model
-        self.is_over = Event()  # Thread.join, once interrupted, takes the thread for dead
-        self.found: Any = None
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        """Solve, and keep what comes of it."""
+    while not search.done():
         try:
-            self.found = self.solver.solve(self.model)
-        except BaseException as error:  # told to the thread that waits
-            self.error = error
-        finally:
-            self.is_over.set()
-
-    def wait(self) -> None:
-        """Wait in pieces: on some systems Ctrl-C is heard only between them."""
-        while not self.is_over.wait(1.0):
-            pass
-
-    def status(self) -> Any:
-        """Return how the search ended, or raise what it raised."""
-        if self.error is not None:
-            raise self.error
-        return self.found
+            # in pieces: on some systems Ctrl-C is handled only between them
+            wait([search], timeout=STOPPING_SECONDS if is_interrupted else 1.0)
+        except KeyboardInterrupt:
+            if is_interrupted:
+                raise
+            is_interrupted = True
+        if is_interrupted:
+            solver.stop_search()
+    return Solved(solver, search.result(), is_interrupted)

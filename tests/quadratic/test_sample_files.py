@@ -123,9 +123,12 @@ def test_what_dimod_serialises_is_read_back(
         ("s.csv", "0,1,2,3,0\n1,0,1,1,1\n", "variable 0 must have one column"),
         ("s.csv", "0,1,2,3\n", "a row each"),
         ("s.json", "[]", "must be a list of samples"),
-        ("s.json", "[[0,1,0,1],[0]]", "sample 2 must be a list of 4 values"),
+        ("s.json", "[[0,1,0,1],[0]]", "sample 2 must be a list of 4 numbers"),
         ("s.json", "[[0,1,0,3]]", "got 3"),
         ("s.json", "[[0,1,0,0.5]]", "got 0.5"),
+        ("s.json", '[[0,1,0,"1"]]', "sample 1 must be a list of 4 numbers"),
+        ("s.json", "[[0,1,0,[1]]]", "sample 1 must be a list of 4 numbers"),
+        ("s.json", "[[0,1,0,1%s]]" % ("0" * 40), "samples must hold 0 and 1"),
         ("s.json", '[{"0": 1}, {"1": 1}]', "same variables as the first"),
         ("s.json", '{"type": "SampleSet"}', "variable_labels and sample_data"),
         ("s.json", "{", "strict JSON"),
@@ -147,7 +150,7 @@ def test_a_sample_set_with_words_of_the_wrong_size_is_refused(tmp_path: Path) ->
     document = found.to_serializable()
     document["sample_data"]["data"][1] = [1 << 40]
     (tmp_path / "s.json").write_text(json.dumps(document))
-    with pytest.raises(FileFormatError, match="sample 2 must be 1 words of 32 bits"):
+    with pytest.raises(FileFormatError, match="samples must be words of 32 bits"):
         Samples.load(tmp_path / "s.json", QUBO)
 
 

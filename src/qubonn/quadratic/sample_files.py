@@ -13,7 +13,7 @@ A variable is named by its number, or by its label as JSON or as Python writes i
 """
 
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -56,8 +56,7 @@ def load_samples(path: str | os.PathLike[str], qubo: Qubo) -> Samples:
 
 
 def _states(name: str) -> States:
-    suffixes = PurePath(name.lower().removesuffix(".gz")).suffix
-    match suffixes:
+    match PurePath(name.lower().removesuffix(".gz")).suffix:
         case ".csv" | ".tsv" | ".txt":
             return _csv_states(name)
         case ".json":
@@ -123,32 +122,21 @@ def _sample_set(path: str, document: dict[str, Any]) -> States:
     variables, count = read_labels(path, labels, len(labels)), len(labels)
     if document.get("sample_packed") is not True:
         return States(_matrix(path, rows, count), variables)
-    words = -(-count // WORD)
-    what = f"{words} words of {WORD} bits, as dimod packs {count} variables"
-    _require_rows(path, rows, words, what, lambda word: type(word) is int and 0 <= word < 1 << WORD)
-    packed = np.array(rows, dtype="<u4").view(np.uint8).reshape(len(rows), -1)
-    bits = np.unpackbits(packed, axis=1, bitorder="little", count=count)
-    return States(bits.astype(np.int8), variables)
+    packed = _matrix(path, rows, -(-count // WORD))
+    if packed.dtype.kind not in "iu" or not ((packed >= 0) & (packed < 1 << WORD)).all():
+        raise FileFormatError(f"{path}: samples must be words of {WORD} bits, as dimod packs them")
+    octets = packed.astype("<u4").view(np.uint8).reshape(len(rows), -1)
+    return States(np.unpackbits(octets, axis=1, bitorder="little", count=count), variables)
 
 
 def _matrix(path: str, rows: list[Any], width: int) -> NDArray[Any]:
-    what = f"a list of {width} values, 0 and 1 or -1 and +1"
-    _require_rows(path, rows, width, what, _is_state)
-    return np.array(rows, dtype=np.int8).reshape(len(rows), width)
-
-
-def _is_state(value: object) -> bool:
-    return type(value) in (int, bool, float) and value in (-1, 0, 1)
-
-
-def _require_rows(
-    path: str, rows: list[Any], width: int, what: str, accepts: Callable[[Any], bool]
-) -> None:
     for number, row in enumerate(rows, start=1):
-        has_width = isinstance(row, list) and len(row) == width
-        wrong = [value for value in row if not accepts(value)] if has_width else [row]
-        if wrong:
-            raise FileFormatError(f"{path}: sample {number} must be {what}; got {shown(wrong[0])}")
+        is_list = isinstance(row, list) and len(row) == width
+        if not is_list or not all(type(value) in (int, bool, float) for value in row):
+            raise FileFormatError(
+                f"{path}: sample {number} must be a list of {width} numbers; got {shown(row)}"
+            )
+    return np.array(rows).reshape(len(rows), width)
 
 
 def _chosen(name: str, arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
