@@ -1,0 +1,75 @@
+import pytest
+
+from qubonn.errors import RangeError
+from qubonn.stopping import Progress, Stop, Watch, require_seed
+
+
+def test_work_is_done_in_slices_that_cover_every_step_once() -> None:
+    done: list[int] = []
+    watch = Watch()
+    stop = watch.work(range(3, 50), 50, lambda a, b: done.extend(range(a, b)), lambda: 0.0)
+    assert stop is None
+    assert done == list(range(3, 50))
+
+
+def test_a_target_is_looked_for_at_the_same_steps_whatever_the_clock_says() -> None:
+    ends: list[int] = []
+    watch = Watch(target_energy=-40)
+    stop = watch.work(
+        range(100), 100, lambda _, end: ends.append(end), lambda: -float(ends[-1]), target_slice=7
+    )
+    assert stop is Stop.TARGET
+    assert ends == [7, 14, 21, 28, 35, 42]
+
+
+def test_an_estimate_reaches_no_target() -> None:
+    watch = Watch(target_energy=0)
+    assert watch.verdict(0.5, -1, is_estimate=True) is None
+    assert watch.verdict(0.5, -1) is Stop.TARGET
+
+
+def test_rounding_does_not_keep_a_target_from_being_reached() -> None:
+    assert Watch(target_energy=0.3).is_reached_by(0.1 + 0.2)
+    assert not Watch(target_energy=0.3).is_reached_by(0.31)
+    assert not Watch().is_reached_by(-1e300)
+
+
+def test_a_report_sees_the_progress_and_may_stop_the_run() -> None:
+    seen: list[Progress] = []
+
+    def report(progress: Progress) -> bool:
+        seen.append(progress)
+        return True
+
+    watch = Watch(report=report)
+    assert watch.needs_energies
+    assert watch.verdict(0.25, 3) is Stop.INTERRUPTED
+    assert (seen[0].part, seen[0].best_energy) == (0.25, 3.0)
+    assert seen[0].seconds >= 0
+    assert watch.verdict(1, 3) is None  # finished is finished
+
+
+def test_the_time_limit_ends_work_that_is_not_done() -> None:
+    watch = Watch(time_limit=1e-9)
+    assert watch.verdict(0.5, 0) is Stop.TIME_LIMIT
+    assert watch.verdict(1, 0) is None
+    assert Watch().seconds_left == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time_limit": 0}, "time_limit must be a positive number of seconds; got 0"),
+        ({"target_energy": float("nan")}, "target_energy must be a finite number; got nan"),
+        ({"target_energy": "low"}, "target_energy must be a finite number; got 'low'"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(RangeError, match=message):
+        Watch(**options)  # type: ignore[arg-type]
+
+
+def test_a_seed_is_a_whole_number_from_0() -> None:
+    assert require_seed(2**70) == 2**70
+    with pytest.raises(RangeError, match="seed must be at least 0; got -1"):
+        require_seed(-1)
