@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
-HARMLESS_BYTES = 64 << 20  # so little that the system need not be asked
+HARMLESS_BYTES = 64 << 20  # not worth checking
 LARGEST_WHOLE = 2**31  # of strengths; with larger ones sums of int64 might wrap around
 
 BitVector = NDArray[np.int8]  # of 0 and 1
@@ -81,7 +81,7 @@ def require_indices(name: str, values: Iterable[int], *, below: int) -> IntVecto
 
 
 def require_spins(name: str, values: ArrayLike, *, count: int, of: str) -> SpinVector:
-    """Return `count` values of -1 or +1 as int8; `of` says what there is one of for each value."""
+    """Return `count` values of -1 or +1 as int8; `of` names what each value belongs to."""
     array = _numeric(name, values)
     if array.shape != (count,):
         raise ShapeError(f"{name} must have {count} values, one per {of}; got shape {array.shape}")
@@ -97,7 +97,7 @@ def require_spin_matrix(
 
 
 def require_matrix(name: str, values: ArrayLike, *, columns: int, of: str) -> NDArray[Any]:
-    """Return a matrix of numbers, one row per example; the caller sees to NaN and infinity."""
+    """Return a matrix of numbers, one row per example; NaN and infinity are left to the caller."""
     return _matrix(name, values, columns=columns, of=of, rows=None)
 
 
@@ -110,7 +110,7 @@ def require_real_matrix(name: str, values: ArrayLike, *, columns: int, of: str) 
 def require_real_vector(
     name: str, values: ArrayLike, *, count: int | None = None, of: str = ""
 ) -> NDArray[Any]:
-    """Return finite numbers, `count` of them if given; `of` says what there is one of for each."""
+    """Return finite numbers, `count` of them if given; `of` names what each belongs to."""
     array = _numeric(name, values)
     if count is None:
         if array.ndim != 1:
@@ -175,7 +175,7 @@ def _matrix(
 
 
 def _matrix_hint(array: NDArray[Any], columns: int) -> str:
-    """Say what to do about the shapes that people often have in hand."""
+    """Say what to do about common wrong shapes."""
     if array.shape == (columns,):
         return "; give one example as a matrix of one row"
     if array.ndim == 1 and columns == 1:
@@ -235,7 +235,7 @@ def _spins(name: str, array: NDArray[Any]) -> NDArray[np.int8]:
 
 
 def _first(array: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
-    """Return the first bad value and where it stands."""
+    """Return the first bad value and its place."""
     place = tuple(np.argwhere(is_bad)[0].tolist())
     where = f"at place {place[0]}" if len(place) == 1 else f"in row {place[0]}, column {place[1]}"
     return f"{array[place]} {where}"

@@ -1,6 +1,6 @@
 """What can go wrong because of what came in: one base class, few children.
 
-Each child is also the builtin exception that people expect, so ``except ValueError`` works too.
+Each child is also the builtin exception that callers expect, so ``except ValueError`` works too.
 """
 
 
@@ -33,7 +33,7 @@ class FileFormatError(QubonnError, ValueError):
 
 
 class StudyMismatch(QubonnError, ValueError):
-    """A store holds another study than the one asked for."""
+    """A store holds another study than the requested one."""
 
 
 class MissingExtra(QubonnError, ImportError):

@@ -1,4 +1,4 @@
-"""When a running solver should stop, and how it tells how far it is.
+"""When a running solver should stop, and how it reports its progress.
 
 Time limit, target energy, report -> Stop or None, between slices of work.
 """
@@ -15,7 +15,7 @@ from qubonn.errors import RangeError
 class Stop(Enum):
     """Why a solver stopped."""
 
-    FINISHED = "all the work that was asked for is done"
+    FINISHED = "all the requested work is done"
     TARGET = "a state at or below the target energy was found"
     TIME_LIMIT = "the time limit was reached; the best so far is returned"
     INTERRUPTED = "interrupted by Ctrl-C or by the caller; the best so far is returned"
@@ -23,7 +23,7 @@ class Stop(Enum):
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a running sampler is: part of the work done (0 to 1), lowest energy now, seconds."""
+    """The progress of a run: part of the work done (0 to 1), lowest energy now, seconds."""
 
     part: float
     best_energy: float
@@ -33,11 +33,11 @@ class Progress:
 SLICE_SECONDS = 0.05  # between two looks at the clock
 TARGET_SLICE = 10  # steps between two looks for the target
 
-Report = Callable[[Progress], bool | None]  # True asks the sampler to stop
+Report = Callable[[Progress], bool | None]  # returns True to stop the run
 
 
 class Watch:
-    """Looks after one run: clock, target, reports. Ask `verdict` between slices of work."""
+    """The clock, the target and the reports of one run. Call `verdict` between slices of work."""
 
     def __init__(
         self,
@@ -66,13 +66,13 @@ class Watch:
 
     @property
     def needs_energies(self) -> bool:
-        """Whether somebody wants to know the energy between slices."""
+        """Whether a target or a report needs the energy between slices."""
         return self.target_energy is not None or self._report is not None
 
     def verdict(self, part: float, best_energy: float, *, is_estimate: bool = False) -> Stop | None:
         """Report progress and return why to stop now, or None to go on.
 
-        Work that is all done (`part` 1) is finished, whatever the clock says. An energy that is
+        Work that is complete (`part` 1) is finished, whatever the clock says. An energy that is
         only an estimate is reported, but reaches no target.
         """
         wants_stop = self._report is not None and self._report(
@@ -101,7 +101,7 @@ class Watch:
         target_slice: int = TARGET_SLICE,
         is_estimate: bool = False,
     ) -> Stop | None:
-        """Do the steps of `span`, out of `total` in the run, in slices; ask `verdict` in between.
+        """Do the steps of `span`, out of `total` in the run, in slices, each followed by a verdict.
 
         A slice is what fits SLICE_SECONDS. With a target it is `target_slice` steps: where a
         run stops does not depend on the clock. Estimates reach no target.
@@ -123,5 +123,5 @@ class Watch:
 
 
 def require_seed(seed: int) -> int:
-    """Return a seed that numpy's SeedSequence takes."""
+    """Return a seed that numpy's SeedSequence accepts."""
     return require_count("seed", seed, least=0)

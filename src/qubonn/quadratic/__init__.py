@@ -1,4 +1,4 @@
-"""Quadratic energies over bits: the form every Ising machine takes. Knows nothing of networks."""
+"""Quadratic energies over bits: the form that Ising machines accept. Independent of networks."""
 
 from qubonn.quadratic.fixing import FixedQubo, fix
 from qubonn.quadratic.hamiltonian import Hamiltonian

@@ -129,7 +129,7 @@ def _require_order(name: str, qubo: Qubo) -> None:
     if falls.any():
         first = int(falls.argmax()) + 1
         raise FileFormatError(
-            f"{name}: couplings must stand once each, sorted by row, then column; "
+            f"{name}: each coupling must occur once, sorted by row, then column; "
             f"coupling {first} (row {rows[first]}, column {columns[first]}) is out of order"
         )
 

@@ -30,8 +30,8 @@ NeighbourLists = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int32], NDArr
 class Qubo:
     """The energy ``offset + sum linear[i] b[i] + sum couplings[m] b[rows[m]] b[columns[m]]``.
 
-    Couplings stand once each, with row < column, sorted by row, then column, and none is zero:
-    `Qubo.of` brings any list of terms into this form. Label i says what variable i means.
+    Each coupling occurs once, with row < column, sorted by row, then column, and none is zero:
+    `Qubo.of` brings any list of terms into this form. Label i is the meaning of variable i.
 
     >>> qubo = Qubo.of([0, 0, 1], [0, 1, 0], [-3, 1, 1], variable_count=2, offset=5)
     >>> qubo

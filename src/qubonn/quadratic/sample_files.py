@@ -9,7 +9,7 @@
 | .json | a list of samples (lists, or objects by variable), or dimod's serialised SampleSet |
 
 A variable is named by its number, or by its label as JSON or as Python writes it. Values are 0 and
-1, or -1 and +1 all over. Other columns of a table (energy, num_occurrences ...) are left out.
+1, or all are -1 and +1. Other columns of a table (energy, num_occurrences ...) are ignored.
 """
 
 import os
@@ -206,7 +206,7 @@ def _bits(values: NDArray[Any]) -> BitMatrix:
         got = numbers[row, column]
         value = "something else" if got == STRANGE else got
         raise AlphabetError(
-            f"samples must hold 0 and 1, or -1 and +1 all over; got {value} in sample {row + 1}, "
+            f"samples must hold only 0 and 1, or only -1 and +1; got {value} in sample {row + 1}, "
             f"variable {column}" + (", and -1 elsewhere" if low < 0 else "")
         )
     bits: BitMatrix = (numbers == 1).astype(np.int8)

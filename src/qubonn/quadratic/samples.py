@@ -1,4 +1,4 @@
-"""Samples: what a solver found for a QUBO, best first.
+"""Samples: the states that a solver returned for a QUBO, best first.
 
 States, QUBO -> Samples with exact energies.
 """
@@ -20,8 +20,8 @@ from qubonn.stopping import Stop
 class Samples:
     """States of a QUBO with their energies, lowest energy first.
 
-    ``bits`` has a row per state and a column per variable; ``info`` holds what the solver says of
-    its work (temperatures, sweeps, seconds ...).
+    ``bits`` has a row per state and a column per variable; ``info`` holds the solver's own
+    records (temperatures, sweeps, seconds ...).
 
     >>> qubo = Qubo.of([0, 1], [0, 1], [-1, 2], variable_count=2)
     >>> samples = Samples.of(qubo, [[0, 0], [1, 0], [1, 1], [1, 0]])
@@ -55,7 +55,7 @@ class Samples:
     def load(cls, path: str | os.PathLike[str], qubo: Qubo) -> "Samples":
         """Read what another solver found for `qubo`: .csv, .json, .npz or .npy.
 
-        See `qubonn.quadratic.sample_files` for what may stand in there.
+        See `qubonn.quadratic.sample_files` for the accepted contents.
         """
         from qubonn.quadratic.sample_files import load_samples
 

@@ -1,4 +1,4 @@
-"""QUBO in, samples out: annealers, wrappers, bridges to dimod. Knows nothing of networks."""
+"""QUBO in, samples out: annealers and a wrapper. Independent of networks."""
 
 from qubonn.samplers.annealing import SimulatedAnnealing
 from qubonn.samplers.base import Refined, Sampler

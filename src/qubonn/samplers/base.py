@@ -18,8 +18,8 @@ class Sampler(Protocol):
     """Anything that turns a QUBO into samples.
 
     The same `seed` gives the same samples whatever the number of threads. After `time_limit`
-    seconds, on Ctrl-C, or once a state at or below `target_energy` is there, the states so far come
-    back, and ``samples.stop`` says why. `report` is called now and then with a `Progress`; it may
+    seconds, on Ctrl-C, or once a state at or below `target_energy` is found, the states so far are
+    returned, and ``samples.stop`` says why. `report` is called regularly with a `Progress`; it may
     return True to stop the run.
     """
 

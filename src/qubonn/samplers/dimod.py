@@ -171,7 +171,7 @@ def _states(found: Any, qubo: Qubo) -> Any:
     """Rows of bits in variable order, each as often as it occurred."""
     binary = found.change_vartype("BINARY", inplace=False)
     if not len(binary):
-        raise RangeError("the dimod sampler returned no states; ask it for at least one read")
+        raise RangeError("the dimod sampler returned no states; request at least one read")
     column_of = {variable: column for column, variable in enumerate(binary.variables)}
     columns = [column_of[variable] for variable in range(qubo.variable_count)]
     states = np.asarray(binary.record.sample)[:, columns]
@@ -283,7 +283,7 @@ def _temperatures(beta_range: tuple[float, float] | None) -> tuple[float | None,
 
 
 def _initial_states(bqm: dimod.BinaryQuadraticModel, initial_states: Any) -> Any:
-    """Rows of bits in the order of the model's variables, from anything dimod takes as samples."""
+    """Return rows of bits in the order of the model's variables, from any form of samples."""
     given = dimod.SampleSet.from_samples_bqm(initial_states, bqm).change_vartype(
         "BINARY", inplace=False
     )

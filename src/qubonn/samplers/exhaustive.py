@@ -19,7 +19,7 @@ CHUNK_BITS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Exhaustive:
-    """Look at every state and return the `state_count` lowest; ties in order of the states.
+    """Evaluate every state and return the `state_count` lowest; ties in order of the states.
 
     States are ordered as binary numbers with variable 0 as the lowest bit. With
     ``samples.stop == Stop.FINISHED`` the first energy is proved to be the minimum.
@@ -48,13 +48,13 @@ class Exhaustive:
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         if qubo.variable_count > MOST_VARIABLES:
             raise RangeError(
-                f"Exhaustive takes QUBOs of at most {MOST_VARIABLES} variables; got "
+                f"Exhaustive accepts QUBOs of at most {MOST_VARIABLES} variables; got "
                 f"{qubo.variable_count}: use SimulatedAnnealing"
             )
         require_memory(
             f"keeping {self.state_count:,} states",
             16 * min(self.state_count, 1 << qubo.variable_count) * max(qubo.variable_count, 1),
-            hint="ask for fewer states",
+            hint="request fewer states",
         )
         states, stop = self._lowest(qubo, watch)
         return Samples.of(qubo, states, stop=stop, info={"seconds": watch.seconds})

@@ -58,7 +58,7 @@ class MomentumAnnealing:
         target_energy: float | None = None,
         report: Report | None = None,
     ) -> Samples:
-        """Anneal all replicas; the best so far comes back when the run is stopped."""
+        """Anneal all replicas; a run that is stopped returns the best so far."""
         require_seed(seed)
         torch = _torch()
         count = qubo.variable_count
@@ -83,7 +83,7 @@ class _Run:
         self.torch, self.qubo, self.step = torch, qubo, 0
         self.device = _device(torch, settings.device)
         self.generator = torch.Generator(device=self.device)
-        # torch takes 64-bit seeds; SeedSequence spreads small ones over all bits
+        # torch accepts 64-bit seeds; SeedSequence spreads small ones over all bits
         state = np.random.SeedSequence(seed).generate_state(1, np.uint64)[0]
         self.generator.manual_seed(int(state >> np.uint64(1)))
         couplings, fields = _maximisation_form(qubo)

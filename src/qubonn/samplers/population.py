@@ -1,7 +1,7 @@
 """PopulationAnnealing: replicas that do badly make room for copies of those that do well.
 
 Qubo -> Samples.  Hukushima and Iba 2003. Every few sweeps the replicas are drawn anew, each as
-often as its Boltzmann weight at the next temperature asks for; in between it is plain annealing. On
+often as its Boltzmann weight at the next temperature demands; in between it is plain annealing. On
 the paper's QUBOs the best of 1,000 replicas is far better than that of 1,000 independent anneals.
 """
 

@@ -21,7 +21,7 @@ class Replicas:
     def __init__(self, qubo: Qubo, states: BitMatrix, seed: int, lanes: int | None = None) -> None:
         import numba
 
-        # Numba takes a moment, so these are imported when needed
+        # Numba is slow to import, so these are imported when needed
         self.kernels: Any = import_module("qubonn.samplers._kernels")
         self.streams: Any = import_module("qubonn.simd.streams")
         self._qubo, self.sweep, self.count = qubo, 0, len(states)
@@ -127,7 +127,7 @@ def require_room(qubo: Qubo, replica_count: int) -> None:
 
 
 def threads(thread_count: int | None) -> Any:
-    """See `qubonn.simd.threads`; imported when needed, as Numba takes a moment."""
+    """See `qubonn.simd.threads`; imported when needed, as Numba is slow to import."""
     return import_module("qubonn.simd.threads").threads(thread_count)
 
 

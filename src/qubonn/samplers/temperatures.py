@@ -50,7 +50,7 @@ def default_temperatures(qubo: Qubo) -> tuple[float, float]:
 def chosen_temperatures(
     qubo: Qubo, hottest: float | None, coldest: float | None
 ) -> tuple[float, float]:
-    """Return the temperatures as given; what is not given comes from the QUBO and gives way."""
+    """Return the given temperatures; a missing one comes from the QUBO, adapted to the other."""
     if hottest is not None and coldest is not None:
         return hottest, coldest
     default_hottest, default_coldest = default_temperatures(qubo)
