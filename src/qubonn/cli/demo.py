@@ -281,7 +281,7 @@ def _next_steps(out: Path) -> tuple[str, ...]:
 
 def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
     """Write everything into a folder; return the files and what they are."""
-    from qubonn.drawing.figures import draw_network
+    from qubonn.drawing.pictures import draw_network
     from qubonn.estimator.files import save_problem, sidecar_of
     from qubonn.storage import write_whole
 
@@ -319,8 +319,8 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
     from markupsafe import Markup
     from sklearn.metrics import confusion_matrix
 
-    from qubonn.drawing.figures import bars_svg, curves_svg, input_images
     from qubonn.drawing.pages import render
+    from qubonn.drawing.pictures import bars_svg, curves_svg, input_images
 
     letters, network = demo.letters, demo.margin.result.network
     topology = network.topology

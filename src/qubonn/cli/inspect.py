@@ -67,7 +67,7 @@ def _inspected(path: Path, member: int) -> Inspected:
 
 
 def _model(model: Model, member: int) -> Inspected:
-    from qubonn.drawing.figures import draw_network
+    from qubonn.drawing.pictures import draw_network
 
     if member > len(model.members):
         raise RangeError(f"{model.path} has {len(model.members)} networks; got --member {member}")
@@ -118,7 +118,7 @@ def _classifier(model: Model) -> tuple[Facts, dict[str, Any]]:
 
 
 def _qubo(path: Path) -> Inspected:
-    from qubonn.drawing.figures import draw_couplings
+    from qubonn.drawing.pictures import draw_couplings
     from qubonn.estimator.files import sidecar_of
 
     qubo = qn.Qubo.load(path)
@@ -130,7 +130,7 @@ def _qubo(path: Path) -> Inspected:
 
 
 def _problem(path: Path) -> Inspected:
-    from qubonn.drawing.figures import draw_couplings
+    from qubonn.drawing.pictures import draw_couplings
     from qubonn.estimator.files import load_problem
 
     posed = load_problem(path)

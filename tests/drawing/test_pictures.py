@@ -4,7 +4,7 @@ import re
 import numpy as np
 
 import qubonn as qn
-from qubonn.drawing.figures import (
+from qubonn.drawing.pictures import (
     MOST_CELLS,
     bars_svg,
     coupling_blocks,
