@@ -1,4 +1,5 @@
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -86,7 +87,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "from qubonn.cli import main; main()", *arguments]
     process = subprocess.Popen(
         [*command, "--runs", "100000", "--store", str(tmp_path)],
-        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
@@ -94,7 +95,19 @@ def test_an_interrupt_says_how_to_go_on(tmp_path: Path) -> None:
         wait_for_a_row(tmp_path / "architectures-native.sqlite")
     finally:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: workers hear it too
-        output, _ = process.communicate(timeout=30)
+        _, output = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "Stopped; every finished run is kept. To go on:" in output
+    assert "Stopped; every finished run is stored. To continue:" in output
     assert f"qubonn {' '.join(arguments)} --runs 100000 --store {tmp_path}" in output
+
+
+def test_programs_get_the_tables_as_json(tmp_path: Path) -> None:
+    given = ("all", "--engine", "native", "--network", 10, "--runs", 1, "--jobs", 1)
+    result = reproduce(*given, "--store", tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    assert said["store"] == str(tmp_path)
+    counts, *results = said["tables"]
+    assert len(counts["rows"]) == 18
+    assert results
+    assert all(len(row) == len(table["heads"]) for table in results for row in table["rows"])

@@ -232,4 +232,4 @@ def test_a_study_without_runs_and_a_folder_without_stores(tmp_path: Path) -> Non
 def test_options_of_markdown_need_markdown(folder: Path, tmp_path: Path) -> None:
     made = report(folder, "--files", tmp_path, "-o", tmp_path / "r.html")
     assert made.exit_code == 2
-    assert "belong to --markdown" in made.output
+    assert "need --markdown" in made.output

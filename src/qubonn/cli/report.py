@@ -5,12 +5,11 @@ from pathlib import Path
 
 import click
 
+from qubonn.cli import options
+from qubonn.cli.screen import Screen
 from qubonn.errors import FileFormatError
-from qubonn.experiments import Store
-from qubonn.experiments.tables import runs_csv
-from qubonn.paper.comparison import comparisons_csv
-from qubonn.paper.results import report_of
-from qubonn.storage import write_whole
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command(epilog="Example:  qubonn report reproduction -o report.html")
@@ -19,25 +18,26 @@ from qubonn.storage import write_whole
     "-o",
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write. [default: report.html, or report.md]",
+    help="File to write.  [default: report.html, or report.md]",
 )
-@click.option("--markdown", "is_markdown", is_flag=True, help="Markdown instead of HTML.")
+@click.option("--markdown", "is_markdown", is_flag=True, help="Write Markdown instead of HTML.")
 @click.option(
     "--template",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=options.EXISTING,
     help="Prose with places for tables and figures; only with --markdown.",
 )
 @click.option(
     "--files",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the figures of --markdown, beside the file. [default: its name]",
+    type=FOLDER,
+    help="Folder for the figures of --markdown.  [default: OUT without its suffix]",
 )
 @click.option(
     "--csv",
     "csv_folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Also write every run and every comparison as CSV into this folder.",
 )
+@options.screen
 def command(
     store: tuple[Path, ...],
     out: Path | None,
@@ -45,38 +45,47 @@ def command(
     template: Path | None,
     files: Path | None,
     csv_folder: Path | None,
+    screen: Screen,
 ) -> None:
-    """Turn the runs of reproduce into one page with tables and figures.
+    """Write a page with the tables and figures of reproduce.
 
     STORE is the folder of reproduce, or some of its files. The page needs no network.
     """
+    from qubonn.experiments import Store
+    from qubonn.experiments.tables import runs_csv
+    from qubonn.paper.comparison import comparisons_csv
+    from qubonn.paper.results import report_of
+    from qubonn.storage import write_whole
+
     if (template or files) and not is_markdown:
-        raise click.UsageError("--template and --files belong to --markdown")
+        raise click.UsageError("--template and --files need --markdown")
     out = out or Path("report.md" if is_markdown else "report.html")
+    contents: dict[Path, str] = {}
+    figures: list[Path] = []
     with ExitStack() as stack:
         stores = [stack.enter_context(Store.read(path)) for path in stores_in(store)]
         report = report_of(stores)
         if is_markdown:
             folder = files or out.with_suffix("")
-            text = report.markdown(_relative(folder, out.parent), _read(template))
-            written = [*report.write_figures(folder, text), out]
+            prose = None if template is None else template.read_text(encoding="utf-8")
+            contents[out] = report.markdown(_relative(folder, out.parent), prose)
+            figures = report.write_figures(folder, contents[out])
         else:
-            text, written = report.html(), [out]
-        out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, text.encode())
+            contents[out] = report.html()
         if csv_folder is not None:
-            csv_folder.mkdir(parents=True, exist_ok=True)
             for one in stores:
-                written.append(csv_folder / f"{one.path.stem}.csv")
-                write_whole(written[-1], runs_csv(one.path.stem, one.rows()).encode())
-            written.append(csv_folder / "comparisons.csv")
-            write_whole(written[-1], comparisons_csv(stores).encode())
-    for path in written:
-        click.echo(f"{path}  {path.stat().st_size:,} bytes")
+                contents[csv_folder / f"{one.path.stem}.csv"] = runs_csv(one.path.stem, one.rows())
+            contents[csv_folder / "comparisons.csv"] = comparisons_csv(stores)
+    for path, text in contents.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text.encode())
+    written = [*figures, *contents]
+    screen.facts((str(path), f"{path.stat().st_size:,} bytes") for path in written)
+    screen.document({"written": [str(path) for path in written]})
 
 
 def stores_in(places: tuple[Path, ...]) -> list[Path]:
-    """The store files among files and folders, in order."""
+    """Return the store files among files and folders, in order."""
     paths = [
         path
         for place in places
@@ -86,10 +95,6 @@ def stores_in(places: tuple[Path, ...]) -> list[Path]:
         names = ", ".join(str(place) for place in places)
         raise FileFormatError(f"{names} must hold stores made by qubonn reproduce; there are none")
     return paths
-
-
-def _read(template: Path | None) -> str | None:
-    return None if template is None else template.read_text(encoding="utf-8")
 
 
 def _relative(folder: Path, base: Path) -> str:

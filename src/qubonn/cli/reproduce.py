@@ -2,164 +2,187 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
+from qubonn.cli import options
+from qubonn.cli.screen import INTERRUPTED, Screen
 from qubonn.errors import QubonnError
-from qubonn.experiments import Run, Store, complete, runs_of, watching, workers
-from qubonn.paper import published
-from qubonn.paper.studies import EngineName, PaperStudy, Tune, study_of
 
+if TYPE_CHECKING:
+    from qubonn.experiments import Run, Store, Table
+    from qubonn.paper.studies import EngineName, PaperStudy, Tune
+
+Studies = list[tuple["PaperStudy", list["Run"]]]
 PARTS: dict[str, tuple[str, ...]] = {
+    "table1": (),
     "table2": ("architectures",),
     "margins": ("margins",),
     "dropout": ("dropout",),
     "all": ("architectures", "margins", "dropout"),
 }
+MARKS = (
+    "In brackets: ours minus the paper's; * more than chance, ~ within the variation between test "
+    "sets."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which studies are run, with which engines, and how many runs."""
+
+    engine: str = options.option(
+        type=click.Choice(["paper", "native", "both"]),
+        default="both",
+        help="The paper's annealing of the QUBO, or our own engine.",
+    )
+    runs: int | None = options.option(
+        type=click.IntRange(1), help="Runs of each setting.  [default: as in the paper]"
+    )
+    tune: "Tune" = options.option(
+        type=click.Choice(["once", "each"]),
+        default="once",
+        help="Tune the temperatures of the paper's engine once for each setting, or in each run.",
+    )
+    seed: int = options.option(type=click.IntRange(0), default=0, help="Seed of all runs.")
+    networks: tuple[int, ...] = options.option(
+        "--network", type=int, multiple=True, help="Only this network; repeatable."
+    )
+
+    def studies(self, part: str) -> Studies:
+        """Return the studies of a part with their runs, without those that have none."""
+        from qubonn.experiments import runs_of
+        from qubonn.paper import published
+        from qubonn.paper.studies import study_of
+
+        engines: tuple[EngineName, ...] = ("native", "paper")
+        chosen: Studies = []
+        for name in PARTS[part]:
+            for engine in engines:
+                if self.engine not in (engine, "both"):
+                    continue
+                study = study_of(name, engine, tune=self.tune, seed=self.seed)
+                settings = [
+                    setting
+                    for setting in study.settings
+                    if not self.networks or setting["network"] in self.networks
+                ]
+                if settings:
+                    count = self.runs or published(name)[0].run_count
+                    chosen.append((study, runs_of(settings, count)))
+        if PARTS[part] and not chosen:
+            raise QubonnError(f"none of the networks {self.networks} is in these studies")
+        return chosen
 
 
 @click.command(
     epilog="Example:  qubonn reproduce margins --engine native --runs 50 --store reproduction"
 )
-@click.argument("part", type=click.Choice(["table1", *PARTS]), default="all")
-@click.option(
-    "--engine",
-    type=click.Choice(["paper", "native", "both"]),
-    default="both",
-    show_default=True,
-    help="The paper's annealing of the QUBO, or our own engine.",
-)
-@click.option("--runs", type=click.IntRange(1), help="Runs a setting. [default: as in the paper]")
+@click.argument("part", type=click.Choice(list(PARTS)), default="all")
+@options.gathered("selection", Selection)
 @click.option(
     "--store",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("reproduction"),
-    show_default=True,
-    help="Folder with one SQLite file a study; a study that is there goes on.",
+    help="Folder with one SQLite file for each study; existing studies are continued.",
 )
 @click.option(
-    "--tune",
-    type=click.Choice(["once", "each"]),
-    default="once",
-    show_default=True,
-    help="Tune the paper engine's temperatures once a setting, or in each run.",
-)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all runs.")
-@click.option("--network", "networks", type=int, multiple=True, help="Only these networks.")
-@click.option(
-    "--jobs", type=click.IntRange(1), help="Processes, one core each. [default: one a core]"
+    "--jobs", type=click.IntRange(1), help="Processes, one core each.  [default: all cores]"
 )
 @click.option("--cluster", help="Dask scheduler, tcp://HOST:PORT, or local:N.")
-@click.option("--resume/--fresh", default=True, help="Go on with a store, or insist on a new one.")
+@click.option("--resume/--fresh", default=True, help="Continue a store, or require a new one.")
+@options.screen
 def command(
     part: str,
-    engine: str,
-    runs: int | None,
+    selection: Selection,
     store: Path,
-    tune: Tune,
-    seed: int,
-    networks: tuple[int, ...],
     jobs: int | None,
     cluster: str | None,
     resume: bool,
+    screen: Screen,
 ) -> None:
-    """Rebuild the paper's tables: table1, table2, margins, dropout or all.
+    """Rebuild the tables of the paper, beside its numbers.
 
-    Every run is kept as it ends. Stop at any moment; the same command goes on from there. See the
-    result with  qubonn report STORE -o report.html
+    PART is table1, table2, margins, dropout or all. Every run is stored when it ends; after an
+    interruption the same command continues. Write a page of the results with  qubonn report.
     """
-    console = Console()
-    if part in ("table1", "all"):
-        _show_counts(console)
-    names = PARTS.get(part, ())
-    engines: tuple[EngineName, ...] = ("native", "paper")
-    studies = [
-        study_of(name, one, tune=tune, seed=seed)
-        for name in names
-        for one in engines
-        if engine in (one, "both")
-    ]
-    if not studies:
-        return
-    wanted = {study.label: _runs(study, networks, runs) for study in studies}
-    studies = [study for study in studies if wanted[study.label]]
-    if not studies:
-        raise QubonnError(f"none of the networks {networks} is in these studies")
     import joblib
 
-    with ExitStack() as opened:
-        stores = [opened.enter_context(one) for one in _open(studies, store, is_resumed=resume)]
-        parallel = opened.enter_context(workers(jobs or joblib.cpu_count(), cluster))
-        _run(console, studies, stores, wanted, parallel)
-    _show_results(console, store, names)
+    from qubonn.experiments import workers
+    from qubonn.paper.results import counts_table
+
+    tables = [counts_table()] if part in ("table1", "all") else []
+    for table in tables:
+        screen.show(table.rich())
+    if studies := selection.studies(part):
+        with ExitStack() as stack:
+            stores = [stack.enter_context(one) for one in _opened(studies, store, resume)]
+            parallel = stack.enter_context(workers(jobs or joblib.cpu_count(), cluster))
+            _run(screen, studies, stores, parallel)
+        for table in _results(store, PARTS[part]):
+            screen.show(table.rich())
+            tables.append(table)
+        screen.say(f"{MARKS} All results:  qubonn report {shlex.quote(str(store))} -o report.html")
+    screen.document({"store": str(store), "tables": [_document(table) for table in tables]})
 
 
-def _runs(study: PaperStudy, networks: tuple[int, ...], count: int | None) -> list[Run]:
-    chosen = [one for one in study.settings if not networks or one["network"] in networks]
-    return runs_of(chosen, count or published(study.name)[0].run_count)
+def _opened(studies: Studies, folder: Path, is_resumed: bool) -> list["Store"]:
+    from qubonn.experiments import Store
 
-
-def _open(studies: list[PaperStudy], folder: Path, *, is_resumed: bool) -> Iterator[Store]:
-    paths = [folder / f"{study.label}.sqlite" for study in studies]
-    there = [str(path) for path in paths if path.exists()]
-    if there and not is_resumed:
-        raise QubonnError(f"--fresh needs a new store, but there is {', '.join(there)}")
-    for path, study in zip(paths, studies, strict=True):
-        yield Store.open(path, study)
+    paths = {folder / f"{study.label}.sqlite": study for study, _ in studies}
+    existing = [str(path) for path in paths if path.exists()]
+    if existing and not is_resumed:
+        raise QubonnError(f"--fresh needs a new store; {', '.join(existing)} exists already")
+    return [Store.open(path, study) for path, study in paths.items()]
 
 
 def _run(
-    console: Console,
-    studies: list[PaperStudy],
-    stores: list[Store],
-    wanted: dict[str, list[Run]],
+    screen: Screen,
+    studies: Studies,
+    stores: list["Store"],
     parallel: Any,
 ) -> None:
-    totals = {study.label: len(wanted[study.label]) for study in studies}
+    """Do the missing runs, with progress on standard error."""
+    from rich.console import Console
+
+    from qubonn.experiments import complete, watching
+
+    totals = {study.label: len(runs) for study, runs in studies}
     already = {
-        study.label: len({run.key for run in wanted[study.label]} & store.done())
-        for study, store in zip(studies, stores, strict=True)
+        study.label: len({run.key for run in runs} & store.done())
+        for (study, runs), store in zip(studies, stores, strict=True)
     }
     try:
-        with watching(console, totals, already) as report:
-            for study, store in zip(studies, stores, strict=True):
-                complete(study, store, wanted[study.label], parallel, report=report)
+        with watching(Console(stderr=True), totals, already) as report:
+            for (study, runs), store in zip(studies, stores, strict=True):
+                complete(study, store, runs, parallel, report=report)
     except KeyboardInterrupt:
-        console.print("\nStopped; every finished run is kept. To go on:")
-        console.print(f"  {_this_command()}", highlight=False, soft_wrap=True)
-        raise SystemExit(130) from None
+        again = shlex.join(["qubonn", *sys.argv[1:]])
+        screen.note(f"\nStopped; every finished run is stored. To continue:\n  {again}")
+        click.get_current_context().exit(INTERRUPTED)
 
 
-def _this_command() -> str:
-    return shlex.join(["qubonn", *sys.argv[1:]])
-
-
-def _show_counts(console: Console) -> None:
-    from qubonn.paper.results import counts_table
-
-    console.print(counts_table().rich())
-
-
-def _show_results(console: Console, folder: Path, names: tuple[str, ...]) -> None:
-    """Show what the store has now, of both engines."""
+def _results(folder: Path, names: tuple[str, ...]) -> list["Table"]:
+    """Return the results of both engines in the store, one table for each study."""
+    from qubonn.experiments import Store
     from qubonn.paper.comparison import Summary
     from qubonn.paper.results import in_order, results_table
 
+    tables = []
     for name in names:
         summaries = []
         for path in sorted(folder.glob(f"{name}-*.sqlite")):
             with Store.read(path) as store:
                 summaries.append(Summary.of(store))
-        known = in_order(summaries)
-        if known:
-            console.print(results_table(known).rich())
-    console.print(
-        "In brackets: ours minus the paper's; * more than chance, ~ no more than other test images "
-        f"bring. Everything else:  qubonn report {shlex.quote(str(folder))} -o report.html",
-        highlight=False,
-    )
+        if known := in_order(summaries):
+            tables.append(results_table(known))
+    return tables
+
+
+def _document(table: "Table") -> dict[str, Any]:
+    rows = [[f"{cell.text} {cell.marked_note}".strip() for cell in row] for row in table.rows]
+    return {"title": table.title, "heads": list(table.heads), "rows": rows}

@@ -79,16 +79,12 @@ class Screen:
             padded = f"{name:<{width}}"
             click.echo(f"{click.style(padded, fg='cyan') if self.is_terminal else padded}  {value}")
 
-    def table(self, heads: Sequence[str], rows: Iterable[Sequence[Cell]], title: str = "") -> None:
+    def table(self, heads: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
         """Write a table; the first column is text, the others are aligned to the right."""
-        if self.as_json:
-            return
         from rich import box
         from rich.table import Table
 
         table = Table(
-            title=_escape(title) or None,
-            title_justify="left",
             box=box.SIMPLE_HEAD if self.is_terminal else None,
             header_style="bold cyan",
             pad_edge=False,
@@ -97,7 +93,12 @@ class Screen:
             table.add_column(_escape(head), justify="right" if number else "left", no_wrap=True)
         for row in rows:
             table.add_row(*(_escape(str(cell)) for cell in row))
-        self._console.print(table)
+        self.show(table)
+
+    def show(self, drawn: Any) -> None:
+        """Write a table or another object of rich."""
+        if not self.as_json:
+            self._console.print(drawn)
 
     def document(self, content: dict[str, Any]) -> None:
         """Write the result as JSON, if --json is given."""
