@@ -1,4 +1,4 @@
-"""Each method trained on a split: Split, number of members, seed -> Result.
+"""Each method trained on a split: Split, number of members, seed -> record.
 
 All networks of -1 and +1 have one hidden layer of 64 neurons and one output a class, are
 BinaryNetworks, and answer by the largest output, or sum of outputs where several vote.
@@ -20,14 +20,14 @@ from sklearn.model_selection import GridSearchCV
 
 import qubonn as qn
 from fewshot.data import Split
-from fewshot.store import Result
+from qubonn.experiments import Record
 
 if TYPE_CHECKING:  # torch is wanted for this method only
     from straight_through import Settings
 
 HIDDEN = 64
 PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # C of logistic regression
-CODE_OF_OURS = ("estimator", "engines", "lanes", "training")  # what our defaults are and do
+CODE_OF_OURS = ("estimator", "engines", "simd", "training")  # what our defaults are and do
 
 
 def ours(member_count: int, seed: int) -> qn.QuboClassifier:
@@ -50,7 +50,7 @@ def code_of_straight_through() -> str:
 
 def train_ours(
     split: Split, member_count: int, seed: int, *, is_grey: bool = False, is_image: bool = False
-) -> Result:
+) -> Record:
     """Train `ours` on spins, or on pixels as they are: single networks, and a committee.
 
     With `is_image` it gets rows and columns, and so knows which pixels are neighbours.
@@ -74,12 +74,12 @@ def train_ours(
     together = float(model.score(test, split.test_classes))
     numbers = 4 * np.size(getattr(encoder, "thresholds", getattr(encoder, "levels", ())))
     sizes = [size + (numbers if is_grey else 0) for size in byte_counts(networks)]
-    return Result(single, together, seconds, *sizes)
+    return record_of(single, together, seconds, *sizes)
 
 
 def train_straight_through(
     split: Split, member_count: int, seed: int, settings: "Settings"
-) -> Result:
+) -> Record:
     """Train by gradients, member after member."""
     from straight_through import train_network
 
@@ -94,10 +94,10 @@ def train_straight_through(
     networks = [network(number, settings) for number in range(member_count)]
     seconds = (time.perf_counter() - start) / member_count
     single, together = shares_right(networks, split.test_spins, split.test_classes)
-    return Result(single, together, seconds, *byte_counts(networks))
+    return record_of(single, together, seconds, *byte_counts(networks))
 
 
-def train_logistic(split: Split) -> Result:
+def train_logistic(split: Split) -> Record:
     """Logistic regression with floats, C chosen by cross-validation on the training examples."""
     folds = int(min(5, np.unique(split.train_classes, return_counts=True)[1].min()))
     search = GridSearchCV(LogisticRegression(max_iter=2000), {"C": PENALTIES}, cv=folds)
@@ -107,7 +107,24 @@ def train_logistic(split: Split) -> Result:
     score = search.score(split.test_spins.astype(np.float64), split.test_classes)
     model = search.best_estimator_
     size = 4 * (model.coef_.size + model.intercept_.size)
-    return Result(float(score), None, seconds, size, size)
+    return record_of(float(score), None, seconds, size, size)
+
+
+def record_of(
+    single: float, committee: float | None, seconds: float, byte_count: int, all_byte_count: int
+) -> Record:
+    """Return accuracies on the test examples, seconds to train one model, and bytes.
+
+    `single` is the mean over the members, `committee` None where there is one model only;
+    compilation is not counted in `seconds`.
+    """
+    return {
+        "single": single,
+        "committee": committee,
+        "training_seconds": seconds,
+        "byte_count": int(byte_count),
+        "all_byte_count": int(all_byte_count),
+    }
 
 
 def shares_right(

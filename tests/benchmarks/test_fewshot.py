@@ -7,6 +7,7 @@ import sqlite3
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def run(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def row_count(store: Path) -> int:
     connection = sqlite3.connect(store)
-    count = connection.execute("SELECT count(*) FROM fewshot_results").fetchone()[0]
+    count = connection.execute("SELECT count(*) FROM runs").fetchone()[0]
     connection.close()
     return int(count)
 
@@ -118,10 +119,14 @@ class TestTheCommand:
     def test_trains_again_what_it_is_told_to(
         self, run: Run, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        run()
-        forbid(monkeypatch, "train_ours", KeyboardInterrupt)
-        with pytest.raises(SystemExit):
-            run("--again", "ours")
+        assert run() == 4
+        with monkeypatch.context() as broken:
+            forbid(broken, "train_ours", KeyboardInterrupt)
+            with pytest.raises(SystemExit):
+                run("--again", "ours")
+        forbid(monkeypatch, "train_logistic", AssertionError)
+        assert run("--again", "ours") == 5  # the old row is kept
+        assert run() == 5
 
     def test_wants_a_folder_for_images(self, capsys: pytest.CaptureFixture[str]) -> None:
         from fewshot.command import main
@@ -178,7 +183,8 @@ def test_digits_are_tuned_on_training_examples_only() -> None:
 
 
 def test_targets_are_judged_by_means_over_seeds() -> None:
-    from fewshot.plan import (
+    from fewshot.report import Score, targets
+    from fewshot.study import (
         COMMITTEE,
         IMAGES,
         OURS,
@@ -186,13 +192,10 @@ def test_targets_are_judged_by_means_over_seeds() -> None:
         SINGLE,
         STRAIGHT,
         STRAIGHT_SHIFTED,
-        Case,
-        Score,
     )
-    from fewshot.targets import targets
 
     def score(seed: int, method: str, kind: str, share: float, seconds: float) -> Score:
-        return Score(Case(IMAGES, 10, seed), method, kind, share, seconds, 1)
+        return Score(IMAGES, 10, method, kind, share, seconds, 1)
 
     scores = [
         score(0, OURS, COMMITTEE, 0.78, 1),
@@ -246,11 +249,11 @@ class TestStraightThrough:
     def test_settings_are_tuned_first_and_kept(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from fewshot import command, tuning
+        from fewshot import command, study
 
-        monkeypatch.setattr(tuning, "LEARNING_RATES", (0.001, 0.1))
-        monkeypatch.setattr(tuning, "OUTPUT_SCALES", (1.0,))
-        monkeypatch.setattr(tuning, "EPOCHS", 3)
+        monkeypatch.setattr(study, "LEARNING_RATES", (0.001, 0.1))
+        monkeypatch.setattr(study, "OUTPUT_SCALES", (1.0,))
+        monkeypatch.setattr(study, "EPOCHS", 3)
         store = tmp_path / "results.sqlite"
         words = ["--mnist", str(folder), "--parts", "images", "--counts", "2", "--seeds", "0"]
         command.main([*words, "--members", "2", "--store", str(store)])
@@ -262,17 +265,17 @@ class TestStraightThrough:
         command.main([*words, "--members", "2", "--store", str(store)])
 
     def test_singles_and_committees_get_what_is_best_for_them(self) -> None:
-        from fewshot.store import Result
-        from fewshot.tuning import best, finalists
+        from fewshot.methods import record_of
+        from fewshot.study import best, finalists
         from straight_through import Settings
 
         slow, quick = (Settings(learning_rate=rate) for rate in (0.01, 0.1))
-        found = {slow: [Result(0.7, 0.8, 1, 1, 1)], quick: [Result(0.6, 0.9, 1, 1, 1)]}
+        found = {slow: [record_of(0.7, 0.8, 1, 1, 1)], quick: [record_of(0.6, 0.9, 1, 1, 1)]}
         assert best(found) == (slow, quick)
         assert finalists(found) == [slow, quick]
 
     def test_the_grid_has_no_batch_of_all_examples_and_none_too_small(self) -> None:
-        from fewshot.tuning import grid
+        from fewshot.study import grid
 
         assert {settings.batch_size for settings in grid(64)} == {16, None}
         assert {settings.batch_size for settings in grid(1297)} == {64, 256, None}
@@ -291,14 +294,21 @@ def test_a_killed_run_loses_the_training_in_flight_only(folder: Path, tmp_path: 
     words = ["--mnist", str(folder), "--parts", "images", "--counts", "2", "--seeds", "0"]
     command = [sys.executable, str(BENCHMARKS / "fewshot"), *words, "--members", "2"]
     command += ["--store", str(store)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "  3/" in line:
-            break
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (not store.exists() or finished(store) < 3):
+        time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     kept = row_count(store)
     assert kept >= 3
     again = subprocess.run(command, capture_output=True, text=True, check=True)
     assert f"{kept} of" in again.stderr
+    assert row_count(store) > kept
+
+
+def finished(store: Path) -> int:
+    try:
+        return row_count(store)
+    except sqlite3.OperationalError:  # not filled yet
+        return 0
