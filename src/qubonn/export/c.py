@@ -16,7 +16,7 @@ from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
 from qubonn.export.c_layout import WORD, BitLayout, packed, word_count
-from qubonn.export.c_text import Table, comment, identifier, string_literal, words_table
+from qubonn.export.c_text import CArray, comment, identifier, string_literal, words_array
 from qubonn.export.levels import Comparisons, require_comparisons, whole_levels
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
@@ -107,21 +107,21 @@ def _template() -> Any:
     return environment.from_string(files("qubonn.export").joinpath("model.h.in").read_text("utf-8"))
 
 
-def _network_tables(model: Exported, layout: BitLayout) -> list[Table]:
+def _network_tables(model: Exported, layout: BitLayout) -> list[CArray]:
     weights = packed(model.weight_spins, layout.weight_numbers)
     biases = packed(model.bias_spins, layout.bias_numbers)
     per_member = "{:,} words for each member"
     size = layout.index_bytes
     return [
-        Table("_step", "steps", np.array(layout.records), field_bytes=size),
-        Table("_run", "runs", np.array(layout.runs).reshape(-1, 2), field_bytes=size),
-        Table("_index", "output_of", np.array(layout.output_of), field_bytes=size),
-        words_table("weights", weights, per_member.format(weights.shape[1])),
-        words_table("biases", biases, per_member.format(biases.shape[1])),
+        CArray("_step", "steps", np.array(layout.records), field_bytes=size),
+        CArray("_run", "runs", np.array(layout.runs).reshape(-1, 2), field_bytes=size),
+        CArray("_index", "output_of", np.array(layout.output_of), field_bytes=size),
+        words_array("weights", weights, per_member.format(weights.shape[1])),
+        words_array("biases", biases, per_member.format(biases.shape[1])),
     ]
 
 
-def _class_tables(classes: Classes | None) -> list[Table]:
+def _class_tables(classes: Classes | None) -> list[CArray]:
     """Return the evidence of votes and the codewords, where classes are read by them."""
     if classes is None or classes.evidence is None:
         return []
@@ -129,8 +129,8 @@ def _class_tables(classes: Classes | None) -> list[Table]:
     numbers = np.full(WORD * word_count(spin_count), -1)
     numbers[:spin_count] = np.arange(spin_count)
     return [
-        Table("int32_t", "evidence", classes.evidence, "of an output, by members that say +1"),
-        words_table("codewords", packed(classes.codewords, numbers), "outputs of each class"),
+        CArray("int32_t", "evidence", classes.evidence, "of an output, by members that say +1"),
+        words_array("codewords", packed(classes.codewords, numbers), "outputs of each class"),
     ]
 
 
@@ -145,7 +145,7 @@ class _Features:
     type: str
     scale: int
     bit: str  # expression of the bit of `input`
-    tables: tuple[Table, ...] = ()
+    tables: tuple[CArray, ...] = ()
 
 
 def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Features | None:
@@ -164,10 +164,10 @@ def _comparisons(found: Comparisons, prefix: str, inputs: str, scale: int) -> _F
     levels = np.array(whole_levels(found.levels, scale, *RANGES[inputs]), dtype=np.int64)
     tables, column, level = [], "input", str(levels[0])
     if not found.is_one_each:
-        tables.append(_small_table("column_of", found.column_of))
+        tables.append(_small_array("column_of", found.column_of))
         column = f"{prefix}_column_of[input]"
     if (levels != levels[0]).any():
-        tables.append(_small_table("levels", levels))
+        tables.append(_small_array("levels", levels))
         level = f"{prefix}_levels[input]"
     bit = f"(int32_t)features[{column}] > {level}"
     return _Features(found.column_count, f"{inputs}_t", scale, bit, tuple(tables))
@@ -189,10 +189,10 @@ def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> _Fe
     return _Features(columns, f"{inputs}_t", scale, bit)
 
 
-def _small_table(name: str, values: np.ndarray) -> Table:
+def _small_array(name: str, values: np.ndarray) -> CArray:
     """Return a table of the smallest type that holds its values."""
     for kind in RANGES:
         low, high = np.iinfo(kind).min, np.iinfo(kind).max
         if low <= values.min() and values.max() <= high:
             break
-    return Table(f"{kind}_t", name, values, field_bytes=np.dtype(kind).itemsize)
+    return CArray(f"{kind}_t", name, values, field_bytes=np.dtype(kind).itemsize)

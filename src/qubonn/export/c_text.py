@@ -62,7 +62,7 @@ def string_literal(text: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class CArray:
     """A constant array of whole numbers, or of records of several."""
 
     kind: str  # of an element, in C; one of the model's own begins with an underscore
@@ -80,7 +80,7 @@ class Table:
     def text(self, prefix: str) -> str:
         """Return the declaration.
 
-        >>> print(Table("uint32_t", "words", np.array([255]), is_hexadecimal=True).text("net"))
+        >>> print(CArray("uint32_t", "words", np.array([255]), is_hexadecimal=True).text("net"))
         static const uint32_t net_words[] = {
             0x000000FFu
         };
@@ -99,6 +99,6 @@ class Table:
         return ",\n".join("    " + ", ".join(line) for line in lines)
 
 
-def words_table(name: str, words: NDArray[np.uint32], about: str) -> Table:
+def words_array(name: str, words: NDArray[np.uint32], about: str) -> CArray:
     """Return rows of 32-bit words as one table."""
-    return Table("uint32_t", name, words.reshape(-1), about, is_hexadecimal=True)
+    return CArray("uint32_t", name, words.reshape(-1), about, is_hexadecimal=True)

@@ -34,11 +34,11 @@ class Planes(NamedTuple):
 
 
 @njit(cache=True)
-def run_plane_step(tables, step, parameters, inputs, scratch, planes, chunk_count, is_sums):
+def run_plane_step(tables, step, parameters, inputs, buffers, planes, chunk_count, is_sums):
     """Run one step of one network on a block: strips, or words to planes, or planes to words."""
     end = step["first"] + step["count"]
     if step["kind"] == SLIDE:
-        votes, output_count = scratch.votes, tables.output_count
+        votes, output_count = buffers.votes, tables.output_count
         zeros = tables.node_count
         biases = zeros + tables.longest
         for number in range(step["first"], end):
@@ -53,7 +53,7 @@ def run_plane_step(tables, step, parameters, inputs, scratch, planes, chunk_coun
                         strip, row, planes, counts, votes, output_count, chunk_count, is_sums
                     )
         return
-    words, place, rows = scratch.words, 0, tables.row_count
+    words, place, rows = buffers.words, 0, tables.row_count
     if step["reads_inputs"]:
         words, place, rows = inputs.words, inputs.first, tables.input_row_count
     spans, place = tables.spans[step["first"] : end], place + step["row"] * CHUNK

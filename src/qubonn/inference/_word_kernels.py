@@ -22,7 +22,7 @@ ZERO, ONE, SIGN_PLACE, SIGN = (np.uint64(word) for word in (0, 1, 63, 1 << 63))
 
 
 @njit(cache=True, nogil=True)
-def run_blocks(tables, inputs, parameters, scratch, planes, is_sums, votes, spins):
+def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes, spins):
     """Fill the rows of `votes` and of `spins`, if they have any: one for each example.
 
     A vote is the sum over members, rows of `parameters`, of an output's spins or pre-activations.
@@ -33,32 +33,32 @@ def run_blocks(tables, inputs, parameters, scratch, planes, is_sums, votes, spin
         examples = min(BLOCK, example_count - block * BLOCK)
         chunk_count = (examples + CHUNK - 1) // CHUNK
         first_input = block * BLOCK * tables.input_row_count
-        scratch.votes[:] = ZERO
+        buffers.votes[:] = ZERO
         for member in range(len(parameters)):
             for number in range(tables.opening if member else 0, len(tables.steps)):
                 step = tables.steps[number]
                 own = parameters[member]
                 if step["kind"] == DENSE:
-                    words, place, rows = scratch.words, 0, tables.row_count
+                    words, place, rows = buffers.words, 0, tables.row_count
                     if step["reads_inputs"]:
                         words, place, rows = inputs, first_input, tables.input_row_count
                     for first in range(0, step["count"], 64):
                         for chunk in range(chunk_count):
                             sources = Chunk(words, place + (chunk * rows + step["row"]) * CHUNK)
-                            run_dense(tables, step, first, own, sources, scratch, chunk, is_sums)
+                            run_dense(tables, step, first, own, sources, buffers, chunk, is_sums)
                 elif planes is not None:
                     block_inputs = Chunk(inputs, first_input)
                     run_plane_step(
-                        tables, step, own, block_inputs, scratch, planes, chunk_count, is_sums
+                        tables, step, own, block_inputs, buffers, planes, chunk_count, is_sums
                     )
-        write_votes(scratch.votes.view(np.int64), len(parameters), is_sums, block, votes, spins)
+        write_votes(buffers.votes.view(np.int64), len(parameters), is_sums, block, votes, spins)
 
 
 @njit(cache=True)
-def run_dense(tables, step, first, parameters, sources, scratch, chunk, is_sums):
+def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums):
     """Compute up to 64 neurons of a layer, from `first` on, for one chunk of examples.
 
-    They read `sources`; their own word goes to the scratch, and outputs add to its votes.
+    They read `sources`; their own word goes to the buffers, and outputs add to the votes there.
     """
     first_vote = chunk * tables.output_count * CHUNK
     fan_in, neuron_count = step["fan_in"], min(64, step["count"] - first)
@@ -76,15 +76,15 @@ def run_dense(tables, step, first, parameters, sources, scratch, chunk, is_sums)
         spins = (spins >> ONE) | (excess & SIGN)
         if step["first_column"] >= 0:
             column = first_vote + tables.columns[step["first_column"] + first + neuron] * CHUNK
-            total = load_at(scratch.votes, column, THIRTY_TWO)
+            total = load_at(buffers.votes, column, THIRTY_TWO)
             if is_sums:
                 total = total - (excess << ONE) - np.uint64(1 - fan_in % 2)
             else:
                 total = total + (excess >> SIGN_PLACE)
-            store_at(scratch.votes, column, total)
+            store_at(buffers.votes, column, total)
     spins = spins >> np.uint64(64 - neuron_count)
     row = chunk * tables.row_count + step["target_row"] + first // 64
-    store_at(scratch.words, row * CHUNK, spins)
+    store_at(buffers.words, row * CHUNK, spins)
 
 
 @njit(cache=True)

@@ -21,7 +21,7 @@ from qubonn.inference.packing import (
     pack_parameters,
     threads_for,
 )
-from qubonn.inference.program import BLOCK, CHUNK, Program, Scratch, Tables, program_of
+from qubonn.inference.program import BLOCK, CHUNK, Buffers, Program, Tables, program_of
 from qubonn.topology import Topology
 
 ARCS_PER_THREAD = 10**8  # times examples; fewer are counted before a thread has started
@@ -137,22 +137,15 @@ class PackedNetwork:
         run_blocks: Any = import_module("qubonn.inference._word_kernels").run_blocks
         share: Any = import_module("qubonn.simd.threads").share
         tables, chunk_count = self.program.tables, -(-inputs.example_count // CHUNK)
-        scratches: dict[int, Any] = {}
+        buffers_of: dict[int, Any] = {}
 
         def run(first: int, end: int, thread: int) -> None:
-            if thread not in scratches:
-                scratches[thread] = _scratch(tables)
+            if thread not in buffers_of:
+                buffers_of[thread] = _new_buffers(tables)
             chunks = first * CHUNKS, min(end * CHUNKS, chunk_count)
             rows = slice(first * BLOCK, end * BLOCK)
-            run_blocks(
-                tables,
-                inputs.words_of(*chunks).reshape(-1),
-                self.words,
-                *scratches[thread],
-                is_sums,
-                votes[rows],
-                spins[rows],
-            )
+            words, results = inputs.words_of(*chunks).reshape(-1), (votes[rows], spins[rows])
+            run_blocks(tables, words, self.words, *buffers_of[thread], is_sums, *results)
 
         work = self.topology.arc_count * self.member_count * inputs.example_count
         threads = threads_for(work, ARCS_PER_THREAD, self.thread_count)
@@ -168,16 +161,16 @@ def is_worth_packing(topology: Topology, example_count: int, member_count: int =
     return work >= WORTH_LOADING or bool(program_of(topology).tables.plane_count) in _has_run
 
 
-def _scratch(tables: Tables) -> tuple[Scratch, Any]:
+def _new_buffers(tables: Tables) -> tuple[Buffers, Any]:
     """Return what one thread works with: words and votes, and planes where there are any."""
-    scratch = Scratch(
+    buffers = Buffers(
         words=aligned_zeros(tables.row_count * BLOCK),
         votes=aligned_zeros(tables.output_count * BLOCK),
     )
     if not tables.plane_count:
-        return scratch, None
+        return buffers, None
     planes: Any = import_module("qubonn.inference._plane_kernels").Planes
-    return scratch, planes(
+    return buffers, planes(
         nodes=aligned_zeros(8 * tables.plane_count),
         order=np.zeros(tables.widest + 16, dtype=np.int64),
         counters=aligned_zeros(16 * 40),

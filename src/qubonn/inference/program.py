@@ -76,7 +76,7 @@ class Chunk(NamedTuple):
     first: int
 
 
-class Scratch(NamedTuple):
+class Buffers(NamedTuple):
     """What one thread writes for a block of examples."""
 
     words: NDArray[np.uint64]  # of neurons
@@ -112,10 +112,8 @@ class _Builder:
         self.topology = topology
         self.opening: list[dict[str, int]] = []
         self.steps: list[dict[str, int]] = []
-        self.strips: list[NDArray[Any]] = []
-        self.strip_count = 0
-        self.offsets: list[IntVector] = []
-        self.offset_count = 0
+        self.strips: list[Any] = []  # rows of STRIP
+        self.offsets: list[int] = []
         self.spans: list[tuple[int, int]] = []
         self.columns: list[int] = []
         self.parameters: list[IntVector] = []
@@ -139,13 +137,13 @@ class _Builder:
 
     def program(self) -> Program:
         """Return what has been added."""
-        strips = np.concatenate([np.zeros(0, STRIP), *self.strips])
+        strips = np.array(self.strips, dtype=STRIP)
         longest = int(strips["length"].max(initial=0))
         topology = self.topology
         tables = Tables(
             steps=_table(self.opening + self.steps),
             strips=strips,
-            offsets=np.concatenate([np.zeros(0, np.int64), *self.offsets]).astype(np.int32),
+            offsets=np.array(self.offsets, dtype=np.int32),
             spans=np.array(self.spans, dtype=np.int32).reshape(-1, 2),
             columns=np.array(self.columns, dtype=np.int32),
             opening=len(self.opening),
@@ -205,7 +203,8 @@ class _Builder:
         self._require_planes(nodes)
         words = _Words(False, self._new_rows(len(nodes)), nodes)
         step = {"kind": GATHER, "row": words.row, **self._add_spans(nodes)}
-        (self.opening if self._are_inputs(nodes) else self.steps).append(step)
+        are_inputs = nodes.max() < self.topology.input_count
+        (self.opening if are_inputs else self.steps).append(step)
         self.words_of[nodes.tobytes()] = words
         return words
 
@@ -217,12 +216,11 @@ class _Builder:
     # ---- neurons that read planes ----
 
     def _add_strips(self, nodes: IntVector) -> None:
-        first = self.strip_count
+        first = len(self.strips)
         for strips in strips_of(self.topology, nodes):
             self._require_planes(strips.sources)
-            self.strips.append(self._strip_table(strips))
-            self.strip_count += len(strips.first_of)
-        self.steps.append({"kind": SLIDE, "first": first, "count": self.strip_count - first})
+            self.strips.extend(self._strip_table(strips))
+        self.steps.append({"kind": SLIDE, "first": first, "count": len(self.strips) - first})
         self.is_plane[nodes] = True
 
     def _strip_table(self, strips: Strips) -> NDArray[Any]:
@@ -233,9 +231,8 @@ class _Builder:
         table["rows"], table["step"] = strips.rows_of, strips.step_of
         column = strips.first_of - self.topology.outputs.start
         table["column"] = np.maximum(column, -1)
-        table["first_offset"] = self.offset_count + strips.pattern_of * fan_in
-        self.offsets.append(strips.patterns.reshape(-1))
-        self.offset_count += strips.patterns.size
+        table["first_offset"] = len(self.offsets) + strips.pattern_of * fan_in
+        self.offsets.extend(strips.patterns.reshape(-1).tolist())
         size = strips.length_of * strips.rows_of
         before = np.cumsum(size) - size
         neurons = np.repeat(strips.first_of - before, size) + np.arange(size.sum())
@@ -278,9 +275,6 @@ class _Builder:
     def _new_rows(self, node_count: int) -> int:
         self.row_count += _row_count(node_count)
         return self.row_count - _row_count(node_count)
-
-    def _are_inputs(self, nodes: IntVector) -> bool:
-        return bool(nodes.max() < self.topology.input_count)
 
 
 @dataclass(frozen=True, eq=False)
