@@ -146,8 +146,8 @@ def _needed(joint: JointNetwork) -> NDArray[np.bool_]:
     is_needed = np.zeros(joint.topology.node_count, dtype=bool)
     is_needed[joint.vote_sources] = True
     for level in reversed(joint.plan):
-        for column in np.flatnonzero(is_needed[level.nodes]).tolist():
-            is_needed[level.sources[np.flatnonzero(_column(level.matrix, column))]] = True
+        coefficients = abs(level.matrix[:, np.flatnonzero(is_needed[level.nodes])])
+        is_needed[level.sources] |= np.asarray(coefficients.sum(axis=1) > 0)
     return is_needed
 
 

@@ -10,7 +10,7 @@ gains of all neurons that t flips may change; the fewest t for which that is eno
 the neuron, and so on from level to level. No search, a few matrix products.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -237,7 +237,7 @@ class _Sources:
         counts = self._input_counts(matrix[: self.cut], directions)
         fewest = self._through_inputs(needs, counts)
         inner = matrix[self.cut :]
-        size = _with_values(inner, np.abs)
+        size = abs(inner)
         for value in np.unique(self.reach[self.reach < self.never]):
             if value >= fewest.max(initial=0):
                 break
@@ -254,8 +254,8 @@ class _Sources:
         values = matrix if isinstance(matrix, np.ndarray) else matrix.data
         for size in np.unique(np.abs(values))[::-1].tolist():
             if size > 0:
-                signs = _with_values(matrix, _signs_of_size(size))
-                arcs = np.asarray(_with_values(signs, np.abs).sum(axis=0)).ravel()
+                signs = (matrix == size).astype(np.float32) - (matrix == -size).astype(np.float32)
+                arcs = np.asarray(abs(signs).sum(axis=0))
                 helping = (arcs + directions * (self.input_spins @ signs)) / 2
                 counts.append((2 * int(size), helping.astype(np.int64)))
         return counts
@@ -267,16 +267,3 @@ class _Sources:
             taken = np.clip(-(-left // gain), 0, count)
             left, flips = left - gain * taken, flips + taken
         return np.where(left > 0, self.never, flips)
-
-
-def _signs_of_size(size: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    return lambda values: np.where(np.abs(values) == size, np.sign(values), np.float32(0))
-
-
-def _with_values(matrix: Any, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Any:
-    """Change the values of a dense or a sparse matrix."""
-    if isinstance(matrix, np.ndarray):
-        return change(matrix)
-    changed = matrix.copy()
-    changed.data = change(changed.data)
-    return changed

@@ -57,9 +57,18 @@ def _nearest(
     columns: IntVector,
     is_late: Callable[[], bool],
 ) -> "_Walks":
-    """Walk from each example to each of its `columns`; return the shortest walk of each."""
-    walks = _Walks.away_from(joint, starts, classes, columns)
+    """Walk from each example to each of its `columns`, with each sharpness; keep the shortest."""
     walks_each = columns.shape[1] * len(SHARPNESSES)
+    spins = np.repeat(starts, walks_each, axis=0)
+    walks = _Walks(
+        joint,
+        starts=spins,
+        classes=np.repeat(classes, walks_each, axis=0),
+        columns=np.repeat(columns.ravel(), len(SHARPNESSES)),
+        sharpness=np.tile(SHARPNESSES, columns.size),
+        spins=spins.copy(),
+        has_arrived=np.zeros(len(spins), dtype=bool),
+    )
     walks.go(walks_each, is_late)
     walks.undo_needless()
     shortest = walks.flips().reshape(-1, walks_each).argmin(axis=1)
@@ -77,23 +86,6 @@ class _Walks:
     sharpness: NDArray[np.float64]
     spins: SpinMatrix  # the inputs after the flips so far
     has_arrived: NDArray[np.bool_]
-
-    @classmethod
-    def away_from(
-        cls, joint: JointNetwork, starts: SpinMatrix, classes: SpinMatrix, columns: IntVector
-    ) -> "_Walks":
-        """Start a walk from each example to each of its columns with each sharpness."""
-        count = columns.shape[1] * len(SHARPNESSES)
-        spins = np.repeat(starts, count, axis=0)
-        return cls(
-            joint,
-            spins,
-            np.repeat(classes, count, axis=0),
-            np.repeat(columns.ravel(), len(SHARPNESSES)),
-            np.tile(SHARPNESSES, columns.size),
-            spins.copy(),
-            np.zeros(len(spins), dtype=bool),
-        )
 
     def pick(self, walks: IntVector) -> "_Walks":
         """Copy some walks."""
