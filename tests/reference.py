@@ -124,7 +124,6 @@ class Reading:
 def energy(problem: qn.TrainingProblem, bits: NDArray[Any]) -> float:
     """The whole Hamiltonian, term by term."""
     reading = Reading(problem, bits)
-    assert problem.field is not None
     total = (
         reading.h1()
         + problem.product_strength * reading.h2()

@@ -35,7 +35,6 @@ def slow_energy(
     problem: TrainingProblem, engine: ForwardAnnealing, network: BinaryNetwork
 ) -> float:
     """Return the engine's energy of a network, straight from its docstring."""
-    assert problem.field is not None
     hidden_count = problem.topology.hidden_count
     sums = network.pre_activations(problem.input_spins)
     hidden, outputs = sums[:, :hidden_count], sums[:, hidden_count:]
@@ -131,7 +130,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
     wanted = 2 * generator.integers(2, size=(count, outputs)) - 1
     if is_pairwise:
         wanted = 2 * np.eye(outputs, dtype=np.int64)[generator.integers(outputs, size=count)] - 1
-    field = None
+    field = Field.zero(topology)
     if draw(st.booleans()):
         sizes = topology.weight_count, topology.neuron_count
         field = Field(*(generator.integers(-8, 9, size) / 8 for size in sizes))
@@ -224,7 +223,6 @@ def soft_energy(
     problem: TrainingProblem, engine: ForwardAnnealing, network: BinaryNetwork, neuron: int
 ) -> float:
     """Return the energy expected if noise is added to one hidden neuron's pre-activation."""
-    assert problem.field is not None
     window = window_of(problem, engine, neuron)
     sums = network.pre_activations(problem.input_spins)[:, neuron]
     chance = np.clip((sums + window) / (2 * window), 0, 1)
@@ -688,7 +686,7 @@ def test_it_is_an_engine() -> None:
     ids=["no hidden layer", "two hidden layers", "convolution", "two convolutions"],
 )
 def test_networks_of_any_layers_learn_the_letters(topology: Topology) -> None:
-    problem = replace(letters_problem(), topology=topology, field=None)
+    problem = replace(letters_problem(), topology=topology, field=Field.zero(topology))
     found = ForwardAnnealing(replica_count=8).solve(problem, seed=0, target_energy=0)
     assert found.stop is Stop.TARGET
     assert problem.certify(found.network()).is_feasible
@@ -697,7 +695,7 @@ def test_networks_of_any_layers_learn_the_letters(topology: Topology) -> None:
 def test_cycles_are_sent_to_lifted_annealing() -> None:
     arcs = [(0, 25), (25, 26), (26, 25), (25, 27)]
     topology = Topology.from_arcs(arcs, inputs=25, outputs=2)
-    problem = replace(letters_problem(), topology=topology, field=None)
+    problem = replace(letters_problem(), topology=topology, field=Field.zero(topology))
     with pytest.raises(TopologyError, match="closes one: use LiftedAnnealing"):
         ENGINE.solve(problem)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import SpinMatrix
+from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Report, Stop
@@ -50,7 +51,11 @@ class Solutions:
 
 @runtime_checkable
 class Engine(Protocol):
-    """Anything that turns a training problem into networks; promises as those of a Sampler."""
+    """Anything that turns a training problem into networks; promises as those of a Sampler.
+
+    An engine declares `supported_terms`, the names of the terms that its energy has, and refuses
+    problems with other terms by `require_terms`.
+    """
 
     def solve(
         self,
@@ -63,3 +68,17 @@ class Engine(Protocol):
     ) -> Solutions:
         """Return networks, lowest energy first."""
         ...
+
+
+# what the engines of this package have; "product" is implied where products are exact
+PAPER_TERMS = frozenset({"activation", "product", "margin", "field", "output"})
+
+
+def require_terms(problem: TrainingProblem, engine: object, supported: frozenset[str]) -> None:
+    """Refuse a problem with a term that an engine does not support."""
+    for term in problem.energy_terms:
+        if term.strength and term.name not in supported:
+            raise RangeError(
+                f"{type(engine).__name__} supports the terms {', '.join(sorted(supported))}; the "
+                f"problem also has {term.name!r}: use a sampler, for example SimulatedAnnealing"
+            )

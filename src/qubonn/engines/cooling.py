@@ -45,7 +45,6 @@ def with_and_without_rewards(
     problem: TrainingProblem, measure: Callable[[TrainingProblem], T]
 ) -> tuple[T, T]:
     """Return what is measured of the whole energy, and of violations alone; once if they agree."""
-    assert problem.field is not None
     whole = measure(problem)
     if not problem.margin_strength and problem.field.is_zero:
         return whole, whole

@@ -7,13 +7,14 @@ energy is how wrong the outputs are, the hidden margins and the field.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, IntVector, require_count, require_memory
 from qubonn.encoding import Reading, require_reading
-from qubonn.engines.base import Solutions
+from qubonn.engines.base import PAPER_TERMS, Solutions, require_terms
 from qubonn.engines.cooling import (
     bits_of_networks,
     cooling,
@@ -76,6 +77,8 @@ class ForwardAnnealing:
     Solutions(4 networks, best energy 0, TARGET)
     """
 
+    supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS
+
     replica_count: int = 16
     sweep_count: int = 100
     reading: Reading = "signs"
@@ -122,6 +125,7 @@ class ForwardAnnealing:
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
+        require_terms(problem, self, self.supported_terms)
         require_acyclic(problem.topology)
         if self.reading == "largest":
             require_pairwise(problem)
@@ -312,7 +316,6 @@ def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> Traini
     count, field = problem.example_count, problem.field
     if settings.batches is None or settings.batches.first >= count:
         return problem
-    assert field is not None
     rows = np.random.default_rng(0).permutation(count)[: settings.batches.first]
     share = len(rows) / count
     return replace(

@@ -192,7 +192,6 @@ class PackedExamples:
     def _pull(self, share: float) -> NDArray[np.int64]:
         """Return twice a share of the field of every parameter, in fine units."""
         field = self.problem.field
-        assert field is not None
         pulls = share * np.concatenate([field.weights, field.biases])
         return np.asarray(2 * np.rint(pulls / self.unit), dtype=np.int64)
 

@@ -8,13 +8,13 @@ state is the paper's at its best counts.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, require_count, require_memory
-from qubonn.engines.base import Solutions
+from qubonn.engines.base import PAPER_TERMS, Solutions, require_terms
 from qubonn.engines.cooling import (
     bits_of_networks,
     cooling,
@@ -41,6 +41,8 @@ class LiftedAnnealing:
     them. `violation` "squared" is the paper's H1; "linear" counts by how much a neuron is wrong,
     not its square: the zeros are the same, but states with violations are ordered otherwise.
     """
+
+    supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS
 
     replica_count: int = 256
     sweep_count: int = 200
@@ -75,6 +77,7 @@ class LiftedAnnealing:
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
+        require_terms(problem, self, self.supported_terms)
         _require_room(problem, self.replica_count)
         run = _Run(problem, self, seed, initial_networks)
         stop = run.anneal(watch)
@@ -230,7 +233,6 @@ def _quantile(sizes: list[NDArray[np.float64]], quantile: float) -> NDArray[np.f
 
 def _offset(problem: TrainingProblem) -> float:
     """What the kernels leave out of H: margins that all neurons have, the field's constant."""
-    assert problem.field is not None
     fan_in = problem.topology.fan_in[problem.topology.input_count :]
     least = 2 - (2 * ((fan_in + 1) // 2 + 1) - (fan_in + 1))  # of a just satisfied -1: 0 or 1
     margin = problem.margin_strength * problem.example_count * int(least.sum())

@@ -18,7 +18,6 @@ MOST = 2**30  # energies of a replica in whole units; int32 with a bit to spare
 
 def energy_unit(problem: TrainingProblem, *, is_squared: bool) -> float:
     """Return 1 where all strengths are whole, else the finest power of two that int32 can carry."""
-    assert problem.field is not None
     strengths = [
         problem.margin_strength,
         problem.output_strength or 0,
@@ -40,7 +39,6 @@ def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> An
     """Return the Circuit of a problem with all strengths in multiples of `unit`."""
     kernels: Any = import_module("qubonn.engines._lifted_kernels")
     topology, structure = problem.topology, problem.variables.structure
-    assert problem.field is not None
     incoming = _groups(topology.weight_of, topology.target_of - topology.input_count)
     free = structure.free_nodes
     rank = np.full(topology.node_count, -1)
@@ -106,7 +104,6 @@ def _units(values: Any, unit: float) -> NDArray[np.int64]:
 
 
 def _largest_energy(problem: TrainingProblem, is_squared: bool) -> float:
-    assert problem.field is not None
     terms = problem.topology.fan_in[problem.topology.input_count :] + 1.0
     worst = terms**2 / 4 + terms if is_squared else terms
     sites = problem.example_count * float((worst + problem.margin_strength * terms).sum())

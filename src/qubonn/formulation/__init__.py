@@ -3,13 +3,14 @@
 from qubonn.formulation.bits import CountCode
 from qubonn.formulation.evaluation import Terms, Violation, Violations
 from qubonn.formulation.problem import Certificate, ProblemSize, TrainingProblem
-from qubonn.formulation.terms import Field
+from qubonn.formulation.terms import Field, Term
 
 __all__ = [
     "Certificate",
     "CountCode",
     "Field",
     "ProblemSize",
+    "Term",
     "Terms",
     "TrainingProblem",
     "Violation",

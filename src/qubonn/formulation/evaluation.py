@@ -1,27 +1,21 @@
 """What an assignment costs and which constraints it breaks, straight from the equations.
 
-Assignment -> Terms, Violations.  No QUBO is built, so this also judges problems whose QUBO is huge.
+Assignment -> Terms, Violations.  No QUBO is built, so this also works where the QUBO is huge.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as made_by
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix
-from qubonn.formulation.assignment import Assignment, exact_products, product_errors, residuals
-from qubonn.formulation.terms import Field
+from qubonn.formulation.assignment import Assignment, product_errors, residuals
+from qubonn.formulation.terms import Term
 from qubonn.formulation.variables import Variables
 
-
-@dataclass(frozen=True)
-class Strengths:
-    """The factors of the terms: alpha, gamma, and what a wrong output costs if outputs are free."""
-
-    product: int | float
-    margin: int | float
-    output: int | float
+NAMED = ("activation", "product", "margin", "field", "output")  # the paper's terms
 
 
 @dataclass(frozen=True)
@@ -34,6 +28,7 @@ class Terms:
     field: int | float  # H_ext
     output: int  # wrong outputs; 0 where outputs are fixed
     total: int | float
+    others: Mapping[str, int | float] = made_by(default_factory=dict)  # extra terms, by name
 
 
 @dataclass(frozen=True)
@@ -92,24 +87,15 @@ class Violations:
         )
 
 
-def evaluate_terms(
-    variables: Variables,
-    assignment: Assignment,
-    strengths: Strengths,
-    field: Field,
-    wanted_bits: BitMatrix,
-) -> Terms:
-    """Evaluate H1, H2, H_som, H_ext, the wrong outputs and their weighted total."""
-    activation = int((residuals(variables, assignment) ** 2).sum())
-    product = _product_energy(variables, assignment)
-    margin = _margin_energy(variables, assignment)
-    network = assignment.network
-    pull = (field.weights @ network.weight_spins + field.biases @ network.bias_spins).item()
-    first_output = variables.topology.outputs.start
-    found_bits = assignment.activation_spins[:, first_output:] > 0
-    wrong = int((found_bits != wanted_bits).sum())
-    total = activation + strengths.product * product - strengths.margin * margin - pull
-    return Terms(activation, product, margin, pull, wrong, total + strengths.output * wrong)
+def evaluate_terms(terms: Iterable[Term], variables: Variables, assignment: Assignment) -> Terms:
+    """Evaluate each term and their weighted total."""
+    values: dict[str, Any] = {}
+    total: int | float = 0
+    for term in terms:
+        values[term.name] = term.evaluate(variables, assignment)
+        total += term.sign * term.strength * values[term.name]
+    named = {name: values.pop(name, 0) for name in NAMED}
+    return Terms(**named, total=total, others=values)
 
 
 def find_violations(variables: Variables, assignment: Assignment) -> Violations:
@@ -129,24 +115,3 @@ def _failed(
 ) -> NDArray[np.int64]:
     example, column = np.nonzero(residual)
     return np.stack([example, places[column], residual[example, column].astype(np.int64)], axis=1)
-
-
-def _product_energy(variables: Variables, assignment: Assignment) -> int:
-    """v*y - 2*(v + y)*p + 3*p is 0 for p == v*y, 3 for p = 1 and v = y = 0, else 1."""
-    if assignment.product_bits is None:
-        return 0
-    topology, arcs = variables.topology, variables.structure.product_arcs
-    v = assignment.network.weight_spins[topology.weight_of[arcs]] > 0
-    y = assignment.activation_spins[:, topology.source_of[arcs]] > 0
-    p = assignment.product_bits > 0
-    is_broken = p != exact_products(variables, assignment)
-    return int(is_broken.sum() + 2 * (p & ~v & ~y).sum())
-
-
-def _margin_energy(variables: Variables, assignment: Assignment) -> int:
-    first = variables.topology.input_count
-    spins = assignment.activation_spins[:, first:].astype(np.int64)
-    written = (
-        2**variables.structure.top_bit * (spins > 0) + assignment.counts - variables.structure.shift
-    )
-    return int((spins * (2 * written - variables.topology.fan_in[first:] - 1)).sum())

@@ -4,6 +4,7 @@ Topology, inputs, outputs -> QUBO; network -> assignment -> certificate; bits ->
 Paper, eq:training, eq:training-som and eq:augmented-training in one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import (
-    BitMatrix,
     BitVector,
     SpinMatrix,
     require_memory,
@@ -22,22 +22,17 @@ from qubonn.checks import (
 )
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
 from qubonn.formulation.assignment import Assignment, implied, pack, unpack
-from qubonn.formulation.evaluation import (
-    Strengths,
-    Terms,
-    Violations,
-    evaluate_terms,
-    find_violations,
-)
+from qubonn.formulation.evaluation import Terms, Violations, evaluate_terms, find_violations
 from qubonn.formulation.structure import structure_of
 from qubonn.formulation.terms import (
+    ActivationTerm,
     Field,
-    activation_penalty,
+    FieldTerm,
+    MarginTerm,
+    OutputTerm,
+    ProductTerm,
+    Term,
     coupling_bound,
-    field_reward,
-    margin_reward,
-    output_penalty,
-    product_penalty,
 )
 from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork, Margins
@@ -90,7 +85,8 @@ class TrainingProblem:
     The energy is H1 + alpha * H2 - gamma * H_som - H_ext with alpha = `product_strength`,
     gamma = `margin_strength` and H_ext given by `field`. Inputs are real and binarised by f
     (positive is +1, the rest -1); outputs are -1 or +1. Outputs are fixed, or, with
-    `output_strength`, left free with that penalty for each wrong one.
+    `output_strength`, left free with that penalty for each wrong one. `extra_terms` are added to
+    the energy: samplers minimise any term, engines refuse those that they do not support.
 
     >>> problem = TrainingProblem(Topology.dense(2, 1), [[1, 1], [1, -1]], [[1], [-1]])
     >>> problem.qubo()
@@ -105,8 +101,9 @@ class TrainingProblem:
     outputs: ArrayLike
     product_strength: float = 1
     margin_strength: float = 0
-    field: Field | None = None
+    field: Field = None  # type: ignore[assignment]  # None becomes a field of zeros
     output_strength: float | None = None
+    extra_terms: Sequence[Term] = ()
 
     def __post_init__(self) -> None:
         # checked, frozen and as spins before anything is built on them
@@ -125,6 +122,10 @@ class TrainingProblem:
                 f"got {type(self.field).__name__}"
             )
         self.field.require_fit(self.topology)
+        object.__setattr__(self, "extra_terms", tuple(self.extra_terms))
+        names = [term.name for term in self.energy_terms]
+        if len(set(names)) < len(names):
+            raise RangeError(f"each term must have a name of its own; got {', '.join(names)}")
 
     @property
     def example_count(self) -> int:
@@ -145,6 +146,21 @@ class TrainingProblem:
     def has_fixed_outputs(self) -> bool:
         """Whether outputs are constants of the problem rather than variables with a penalty."""
         return self.output_strength is None
+
+    @cached_property
+    def energy_terms(self) -> tuple[Term, ...]:
+        """The terms whose weighted sum is the energy."""
+        outputs: tuple[Term, ...] = ()
+        if self.output_strength is not None:
+            outputs = (OutputTerm(self.output_strength, self.output_spins),)
+        return (
+            ActivationTerm(),
+            ProductTerm(self.product_strength),
+            MarginTerm(self.margin_strength),
+            FieldTerm(self.field),
+            *outputs,
+            *self.extra_terms,
+        )
 
     @cached_property
     def variables(self) -> Variables:
@@ -177,19 +193,18 @@ class TrainingProblem:
     def hamiltonian(self, term: str | None = None) -> Hamiltonian:
         """Return the whole energy, or one term before its factor.
 
-        Terms are "activation" (H1), "product" (H2), "margin" (H_som), "field" (H_ext) and, where
-        outputs are free, "output".
+        Terms are "activation" (H1), "product" (H2), "margin" (H_som), "field" (H_ext), "output"
+        where outputs are free, and the names of extra terms.
         """
         if term is not None:
-            return self._term(term)
-        energy = self._term("activation") + self._strengths.product * self._term("product")
-        if self._strengths.margin:
-            energy -= self._strengths.margin * self._term("margin")
-        if not self._field.is_zero:
-            energy -= self._term("field")
-        if self._strengths.output:
-            energy += self._strengths.output * self._term("output")
-        return energy
+            return self._term(term).hamiltonian(self.variables)
+        return Hamiltonian.total(
+            [
+                one.sign * one.strength * one.hamiltonian(self.variables)
+                for one in self.energy_terms
+                if one.strength
+            ]
+        )
 
     def qubo(self, term: str | None = None) -> Qubo:
         """Build the QUBO of the whole energy, or of one term before its factor.
@@ -240,7 +255,7 @@ class TrainingProblem:
             spins = self._checked_activations(activations)
         return implied(self.variables, network, spins)
 
-    # ---- judging ----
+    # ---- evaluation ----
 
     def terms(self, bits: ArrayLike) -> Terms:
         """Return H1, H2, H_som, H_ext and the total of a full assignment."""
@@ -251,7 +266,7 @@ class TrainingProblem:
         return find_violations(self.variables, unpack(self.variables, bits))
 
     def certify(self, network: BinaryNetwork, activations: ArrayLike | None = None) -> Certificate:
-        """Write the network out as a full assignment and judge it, without building the QUBO."""
+        """Write the network out as a full assignment and evaluate it, without building the QUBO."""
         assignment = self.assignment(network, activations)
         sums = network.pre_activations_at(assignment.activation_spins)
         return Certificate(
@@ -265,41 +280,15 @@ class TrainingProblem:
 
     # ---- helpers ----
 
-    @property
-    def _field(self) -> Field:
-        assert self.field is not None
-        return self.field
-
-    @property
-    def _wanted_bits(self) -> BitMatrix:
-        return (self.output_spins > 0).astype(np.int8)
-
-    @cached_property
-    def _strengths(self) -> Strengths:
-        return Strengths(self.product_strength, self.margin_strength, self.output_strength or 0)
-
-    def _term(self, name: str) -> Hamiltonian:
-        variables = self.variables
-        match name:
-            case "activation":
-                return activation_penalty(variables)
-            case "product":
-                return product_penalty(variables)
-            case "margin":
-                return margin_reward(variables)
-            case "field":
-                return field_reward(variables, self._field)
-            case "output" if not self.has_fixed_outputs:
-                return output_penalty(variables, self._wanted_bits)
-        raise RangeError(
-            "term must be 'activation', 'product', 'margin', 'field' or, where output_strength is "
-            f"given, 'output'; got {name!r}"
-        )
+    def _term(self, name: str) -> Term:
+        terms = {term.name: term for term in self.energy_terms}
+        if name not in terms:
+            free = "" if "output" in terms else " or, where output_strength is given, 'output'"
+            raise RangeError(f"term must be {', '.join(map(repr, terms))}{free}; got {name!r}")
+        return terms[name]
 
     def _terms(self, assignment: Assignment) -> Terms:
-        return evaluate_terms(
-            self.variables, assignment, self._strengths, self._field, self._wanted_bits
-        )
+        return evaluate_terms(self.energy_terms, self.variables, assignment)
 
     def _activations(self, network: BinaryNetwork) -> SpinMatrix:
         """Activations of all nodes; outputs clamped where they are fixed."""

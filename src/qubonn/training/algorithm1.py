@@ -133,7 +133,6 @@ class _Run:
     ) -> None:
         self.problem, self.dropout, self.solver, self.seed = problem, dropout, solver, seed
         self.watch, self.stages = watch, stages
-        assert problem.field is not None
         self.field = problem.field
         self.history: list[Iteration] = []
         self.found: tuple[BinaryNetwork, ...] = ()  # of the last iteration, made whole

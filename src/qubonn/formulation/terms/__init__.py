@@ -1,17 +1,47 @@
-"""The terms of the Hamiltonian, one file each; every one is a function Variables -> Hamiltonian."""
+"""The terms of the Hamiltonian, one file each; a Term is its strength, its QUBO and its evaluation.
 
-from qubonn.formulation.terms.activation import activation_penalty, coupling_bound
-from qubonn.formulation.terms.field import Field, field_reward
-from qubonn.formulation.terms.margin import margin_reward
-from qubonn.formulation.terms.output import output_penalty
-from qubonn.formulation.terms.product import product_penalty
+A new term is a file here and an entry in `TrainingProblem.energy_terms`, or an object that the
+caller gives as one of the problem's `extra_terms`.
+"""
+
+from typing import ClassVar, Protocol
+
+from qubonn.formulation.assignment import Assignment
+from qubonn.formulation.terms.activation import ActivationTerm, coupling_bound
+from qubonn.formulation.terms.field import Field, FieldTerm
+from qubonn.formulation.terms.margin import MarginTerm
+from qubonn.formulation.terms.output import OutputTerm
+from qubonn.formulation.terms.product import ProductTerm
+from qubonn.formulation.variables import Variables
+from qubonn.quadratic import Hamiltonian
 
 __all__ = [
+    "ActivationTerm",
     "Field",
-    "activation_penalty",
+    "FieldTerm",
+    "MarginTerm",
+    "OutputTerm",
+    "ProductTerm",
+    "Term",
     "coupling_bound",
-    "field_reward",
-    "margin_reward",
-    "output_penalty",
-    "product_penalty",
 ]
+
+
+class Term(Protocol):
+    """One term of the Hamiltonian: sign * strength * hamiltonian is its part of the energy."""
+
+    name: ClassVar[str]  # in `problem.qubo(name)`, in messages and in files
+    sign: ClassVar[int]  # +1 of a penalty, -1 of a reward
+
+    @property
+    def strength(self) -> int | float:
+        """Factor of the term, at least 0; 0 leaves it out."""
+        ...
+
+    def hamiltonian(self, variables: Variables) -> Hamiltonian:
+        """Return the term before its factor, over the variables of the problem."""
+        ...
+
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int | float:
+        """Return the value of the term before its factor, straight from its equation."""
+        ...

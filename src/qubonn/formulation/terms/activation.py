@@ -9,22 +9,37 @@ Neurons of one shape (equally many known and free arcs, own activation known or 
 together, as a stack of affine forms in which the parameters are shared by all examples.
 """
 
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qubonn.formulation.assignment import Assignment, residuals
 from qubonn.formulation.structure import Alike
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 from qubonn.quadratic.hamiltonian import AffineForms, sum_of_squares
 
 
-def activation_penalty(variables: Variables) -> Hamiltonian:
-    """Return H1, zero exactly when every activation has the sign of its pre-activation."""
-    return Hamiltonian.total(
-        [sum_of_squares(_affine_forms(variables, alike)) for alike in variables.structure.alike]
-    )
+@dataclass(frozen=True)
+class ActivationTerm:
+    """H1, zero exactly when every activation has the sign of its pre-activation."""
+
+    name: ClassVar[str] = "activation"
+    sign: ClassVar[int] = +1
+    strength: int = 1
+
+    def hamiltonian(self, variables: Variables) -> Hamiltonian:
+        """Return the sum of squares over neurons and examples."""
+        return Hamiltonian.total(
+            [sum_of_squares(_affine_forms(variables, alike)) for alike in variables.structure.alike]
+        )
+
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+        """Return the sum of squared residuals."""
+        return int((residuals(variables, assignment) ** 2).sum())
 
 
 def coupling_bound(variables: Variables) -> int:

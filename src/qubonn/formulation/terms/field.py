@@ -4,13 +4,14 @@ Variables, Field -> Hamiltonian.  Paper, section "A dropout algorithm", eq:augme
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import require_real_vector
 from qubonn.errors import ShapeError
+from qubonn.formulation.assignment import Assignment
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 from qubonn.topology import Topology
@@ -50,11 +51,30 @@ class Field:
             )
 
 
-def field_reward(variables: Variables, field: Field) -> Hamiltonian:
-    """Return H_ext, the sum of strength times spin."""
-    return _pull(variables.weight_variables, field.weights) + _pull(
-        variables.bias_variables, field.biases
-    )
+@dataclass(frozen=True, eq=False)
+class FieldTerm:
+    """H_ext, the sum of strength times spin."""
+
+    name: ClassVar[str] = "field"
+    sign: ClassVar[int] = -1
+    field: Field
+
+    @property
+    def strength(self) -> int:
+        """1 unless nothing is favoured: strengths are in the field."""
+        return 0 if self.field.is_zero else 1
+
+    def hamiltonian(self, variables: Variables) -> Hamiltonian:
+        """Return the sum over weights and biases."""
+        return _pull(variables.weight_variables, self.field.weights) + _pull(
+            variables.bias_variables, self.field.biases
+        )
+
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int | float:
+        """Return the sum over weights and biases."""
+        network, field = assignment.network, self.field
+        pull = field.weights @ network.weight_spins + field.biases @ network.bias_spins
+        return pull.item()
 
 
 def _pull(bits: NDArray[np.int64], strengths: NDArray[Any]) -> Hamiltonian:

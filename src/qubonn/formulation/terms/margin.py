@@ -1,21 +1,40 @@
-"""H_som: reward neurons that are far from changing their mind.
+"""H_som: reward neurons that are far from changing their sign.
 
 Variables -> Hamiltonian.  Paper, section "Maximising sum of margins", eq:som-hamiltonian.
 """
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
 from qubonn.checks import IntVector
+from qubonn.formulation.assignment import Assignment
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 
 
-def margin_reward(variables: Variables) -> Hamiltonian:
-    """Return H_som, the sum of (2 y - 1) * pi with pi written in activation and count bits.
+@dataclass(frozen=True)
+class MarginTerm:
+    """H_som, the sum of (2 y - 1) * pi with pi written in activation and count bits.
 
     With pi = 2 * (2**n * y + chi - shift) - |P| - 1, it equals S2 wherever H1 is zero.
     """
-    return _of_free_neurons(variables) + _of_known_neurons(variables)
+
+    name: ClassVar[str] = "margin"
+    sign: ClassVar[int] = -1
+    strength: int | float  # gamma
+
+    def hamiltonian(self, variables: Variables) -> Hamiltonian:
+        """Return the sum over neurons and examples."""
+        return _of_free_neurons(variables) + _of_known_neurons(variables)
+
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+        """Return the sum of all margins as activations and counts give them."""
+        first, structure = variables.topology.input_count, variables.structure
+        spins = assignment.activation_spins[:, first:].astype(np.int64)
+        written = 2**structure.top_bit * (spins > 0) + assignment.counts - structure.shift
+        return int((spins * (2 * written - variables.topology.fan_in[first:] - 1)).sum())
 
 
 def _of_free_neurons(variables: Variables) -> Hamiltonian:

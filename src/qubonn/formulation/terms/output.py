@@ -4,15 +4,33 @@ Variables, wanted bits -> Hamiltonian.  Paper, end of section "Training model": 
 take the place of fixed outputs.
 """
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
-from qubonn.checks import BitMatrix
+from qubonn.checks import SpinMatrix
+from qubonn.formulation.assignment import Assignment
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 
 
-def output_penalty(variables: Variables, wanted_bits: BitMatrix) -> Hamiltonian:
-    """Return the number of output activations that differ from the wanted ones."""
-    y = variables.activation_variables[:, variables.topology.outputs.start :]
-    wanted = wanted_bits.astype(np.int64)
-    return Hamiltonian.linear(y, 1 - 2 * wanted) + Hamiltonian.constant(int(wanted.sum()))
+@dataclass(frozen=True, eq=False)
+class OutputTerm:
+    """The number of output activations that differ from the wanted ones."""
+
+    name: ClassVar[str] = "output"
+    sign: ClassVar[int] = +1
+    strength: int | float
+    wanted_spins: SpinMatrix  # examples x outputs
+
+    def hamiltonian(self, variables: Variables) -> Hamiltonian:
+        """Return the sum over outputs and examples."""
+        y = variables.activation_variables[:, variables.topology.outputs.start :]
+        wanted = (self.wanted_spins > 0).astype(np.int64)
+        return Hamiltonian.linear(y, 1 - 2 * wanted) + Hamiltonian.constant(int(wanted.sum()))
+
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+        """Count the wrong outputs."""
+        first_output = variables.topology.outputs.start
+        return int((assignment.activation_spins[:, first_output:] != self.wanted_spins).sum())

@@ -3,23 +3,46 @@
 Variables -> Hamiltonian.  Paper, section "Training model", eq:penalty.
 """
 
+from dataclasses import dataclass
+from typing import ClassVar
+
+from qubonn.formulation.assignment import Assignment, exact_products
 from qubonn.formulation.variables import Variables
 from qubonn.quadratic import Hamiltonian
 
 
-def product_penalty(variables: Variables) -> Hamiltonian:
-    """Return H2, zero exactly when each product bit equals weight bit times activation bit.
+@dataclass(frozen=True)
+class ProductTerm:
+    """H2, zero exactly when each product bit equals weight bit times activation bit.
 
-    Per arc and example, v*y - 2*v*p - 2*y*p + 3*p is 0 if p == v*y, else 1 or 3;
-    so H2 is at least the number of broken products.
+    Per arc and example, v*y - 2*v*p - 2*y*p + 3*p is 0 if p == v*y, 3 if p = 1 and v = y = 0, else
+    1; so H2 is at least the number of broken products.
     """
-    arcs, topology = variables.structure.product_arcs, variables.topology
-    v = variables.weight_variables[topology.weight_of[arcs]]
-    y = variables.activation_variables[:, topology.source_of[arcs]]
-    p = variables.product_variables
-    return (
-        Hamiltonian.quadratic(v, y, 1)
-        + Hamiltonian.quadratic(v, p, -2)
-        + Hamiltonian.quadratic(y, p, -2)
-        + Hamiltonian.linear(p, 3)
-    )
+
+    name: ClassVar[str] = "product"
+    sign: ClassVar[int] = +1
+    strength: int | float  # alpha
+
+    def hamiltonian(self, variables: Variables) -> Hamiltonian:
+        """Return the sum over product arcs and examples."""
+        arcs, topology = variables.structure.product_arcs, variables.topology
+        v = variables.weight_variables[topology.weight_of[arcs]]
+        y = variables.activation_variables[:, topology.source_of[arcs]]
+        p = variables.product_variables
+        return (
+            Hamiltonian.quadratic(v, y, 1)
+            + Hamiltonian.quadratic(v, p, -2)
+            + Hamiltonian.quadratic(y, p, -2)
+            + Hamiltonian.linear(p, 3)
+        )
+
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+        """Count broken products, those of two zero factors three times."""
+        if assignment.product_bits is None:
+            return 0
+        topology, arcs = variables.topology, variables.structure.product_arcs
+        v = assignment.network.weight_spins[topology.weight_of[arcs]] > 0
+        y = assignment.activation_spins[:, topology.source_of[arcs]] > 0
+        p = assignment.product_bits > 0
+        is_broken = p != exact_products(variables, assignment)
+        return int(is_broken.sum() + 2 * (p & ~v & ~y).sum())
