@@ -62,6 +62,14 @@ def test_without_a_test_share_everything_is_learned_from(
     assert "test_accuracy" not in said
 
 
+def test_too_few_examples_for_a_test_are_all_learned_from(tmp_path: Path, call: Call) -> None:
+    (tmp_path / "two.csv").write_text("a,k\n0,x\n1,y\n")
+    result = call("train", "two.csv", "-t", "k", "--committee", 1)
+    assert "No test: there are too few examples" in result.stderr
+    assert "training accuracy" in result.stdout
+    assert "test accuracy" not in result.stdout
+
+
 def test_few_examples_a_class_are_drawn_on_request(flowers: Path, call_json: CallJson) -> None:
     assert call_json("train", flowers, "-t", "kind", *SMALL, "--per-class", 5)["examples"] == 15
 

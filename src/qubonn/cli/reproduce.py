@@ -2,8 +2,10 @@
 
 import shlex
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,21 +61,19 @@ class Selection:
         from qubonn.paper import published
         from qubonn.paper.studies import study_of
 
-        engines: tuple[EngineName, ...] = ("native", "paper")
+        both: tuple[EngineName, ...] = ("native", "paper")
+        engines = [engine for engine in both if self.engine in (engine, "both")]
         chosen: Studies = []
-        for name in PARTS[part]:
-            for engine in engines:
-                if self.engine not in (engine, "both"):
-                    continue
-                study = study_of(name, engine, tune=self.tune, seed=self.seed)
-                settings = [
-                    setting
-                    for setting in study.settings
-                    if not self.networks or setting["network"] in self.networks
-                ]
-                if settings:
-                    count = self.runs or published(name)[0].run_count
-                    chosen.append((study, runs_of(settings, count)))
+        for name, engine in product(PARTS[part], engines):
+            study = study_of(name, engine, tune=self.tune, seed=self.seed)
+            settings = [
+                setting
+                for setting in study.settings
+                if not self.networks or setting["network"] in self.networks
+            ]
+            if settings:
+                count = self.runs or published(name)[0].run_count
+                chosen.append((study, runs_of(settings, count)))
         if PARTS[part] and not chosen:
             raise QubonnError(f"none of the networks {self.networks} is in these studies")
         return chosen
@@ -130,22 +130,18 @@ def command(
     screen.document({"store": str(store), "tables": [_document(table) for table in tables]})
 
 
-def _opened(studies: Studies, folder: Path, is_resumed: bool) -> list["Store"]:
+def _opened(studies: Studies, folder: Path, is_resumed: bool) -> Iterator["Store"]:
     from qubonn.experiments import Store
 
     paths = {folder / f"{study.label}.sqlite": study for study, _ in studies}
     existing = [str(path) for path in paths if path.exists()]
     if existing and not is_resumed:
         raise QubonnError(f"--fresh needs a new store; {', '.join(existing)} exists already")
-    return [Store.open(path, study) for path, study in paths.items()]
+    for path, study in paths.items():
+        yield Store.open(path, study)
 
 
-def _run(
-    screen: Screen,
-    studies: Studies,
-    stores: list["Store"],
-    parallel: Any,
-) -> None:
+def _run(screen: Screen, studies: Studies, stores: list["Store"], parallel: Any) -> None:
     """Do the missing runs, with progress on standard error."""
     from rich.console import Console
 

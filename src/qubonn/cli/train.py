@@ -124,6 +124,8 @@ def command(
         test = _test_table(testing.test, testing.test_labels, reading, train)
     else:
         train, test = train.split(testing.test_share, training.random_state)
+        if test is None and testing.test_share > 0:
+            screen.note("No test: there are too few examples of each class to hold some out")
     train = train.some_per_class(per_class, training.random_state)
     has_images = networks.image_shape is not None or train.inputs.ndim > 2
     if training.shifts not in (0, "auto") and not has_images:
