@@ -7,7 +7,7 @@ import pytest
 
 import qubonn as qn
 from export.models import committee
-from qubonn.errors import RangeError, TopologyError
+from qubonn.errors import RangeError
 
 
 def words_in(header: str, table: str) -> int:
@@ -57,28 +57,6 @@ def test_the_same_model_gives_the_same_text_and_the_file_holds_it(tmp_path: Path
     text = qn.to_c(network, tmp_path / "model.h")
     assert (tmp_path / "model.h").read_text() == text == qn.to_c(network)
     assert [path.name for path in tmp_path.iterdir()] == ["model.h"]
-
-
-def test_a_network_with_a_cycle_is_refused(tmp_path: Path) -> None:
-    topology = qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1)
-    network = qn.BinaryNetwork.random(topology, seed=0)
-    with pytest.raises(TopologyError, match="must have no cycles; arc 2 -> 1 closes one"):
-        qn.to_c(network, tmp_path / "model.h")
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_network_without_inputs_is_refused() -> None:
-    network = qn.BinaryNetwork.random(qn.Topology.from_arcs([], inputs=0, outputs=1), seed=0)
-    with pytest.raises(TopologyError, match="at least one input"):
-        qn.to_c(network)
-
-
-def test_what_is_no_model_is_refused_with_a_hint() -> None:
-    problem = qn.TrainingProblem(qn.Topology.dense(1, 1), [[1]], [[1]])
-    with pytest.raises(TopologyError, match=r"got TrainingResult: give its \.network"):
-        qn.to_c(qn.train(problem, seed=0))
-    with pytest.raises(TopologyError, match=r"a fitted QuboClassifier; got int$"):
-        qn.to_c(3)
 
 
 def test_arguments_out_of_range_are_refused() -> None:

@@ -12,9 +12,7 @@ import qubonn as qn
 from export.compiled import Case, answers, needs_gcc, words_of
 from export.models import FittedClassifier, committee
 from export.running import run_onnx
-from qubonn.errors import RangeError, TopologyError
-from qubonn.export.levels import float32_levels, whole_levels
-from qubonn.export.model import exported
+from qubonn.errors import RangeError
 from qubonn.training.committee import class_scores
 
 LABELS = ["ant", "bee", "cat", "dog"]
@@ -134,34 +132,6 @@ def test_code_words_are_weighed_in_onnx_as_in_numpy(form: Any) -> None:
         check_classes(case, classes.tolist())
 
 
-def test_evidence_is_fair_and_sums_fit_into_32_bits() -> None:
-    book = qn.CodeBook(["a", "b"], [[1] * 500, [-1] * 500])
-    members = committee(qn.Topology.dense(1, 500), 100)
-    classes = exported(FittedClassifier(members, book)).classes
-    assert classes is not None
-    assert classes.evidence is not None
-    assert (classes.evidence == -classes.evidence[::-1]).all()
-    assert (np.diff(classes.evidence) > 0).all()
-    assert 2**29 <= 500 * int(classes.evidence[-1]) < 2**30
-
-
-def test_whole_levels_split_whole_numbers_as_thresholds_split_reals() -> None:
-    thresholds = np.array([-300, -0.5, -1e-9, 0, 1e-9, 0.3, 0.7, 7, 25.5, 99.99, 1e30])
-    for scale in (1, 3, 10):
-        levels = whole_levels(thresholds, scale, 0, 255)
-        for threshold, level in zip(thresholds, levels, strict=True):
-            assert [n > level for n in range(256)] == [n / scale > threshold for n in range(256)]
-
-
-def test_float32_levels_split_float32_as_thresholds_do() -> None:
-    thresholds = np.concatenate([np.random.default_rng(0).normal(size=1000), [0.1, 1e300, -1e300]])
-    levels = float32_levels(thresholds)
-    up = np.float32(np.inf)
-    near = thresholds.clip(-1e38, 1e38).astype(np.float32)
-    for numbers in (near, np.nextafter(near, up), np.nextafter(near, -up)):
-        assert ((numbers > levels) == (numbers.astype(np.float64) > thresholds)).all()
-
-
 def test_numbers_are_refused_where_the_binariser_is_not_known() -> None:
     classifier = with_binariser(None, 3)
     with pytest.raises(RangeError, match="got a model without a binariser: binarise before"):
@@ -184,8 +154,3 @@ def test_a_fitted_quboclassifier_is_exported(tmp_path: Path) -> None:
         assert classifier.classes_[classes].tolist() == wanted
         (found,) = answers([Case(classifier, numbers, {"inputs": "uint8"})], tmp_path)
         assert classifier.classes_[found.classes].tolist() == wanted
-
-
-def test_an_unfitted_quboclassifier_is_refused() -> None:
-    with pytest.raises(TopologyError, match="got QuboClassifier: call its fit first"):
-        qn.to_c(qn.QuboClassifier())
