@@ -27,7 +27,9 @@ from qubonn.estimator.members import (
     train_members,
 )
 from qubonn.estimator.plan import Encoding, flattened
+from qubonn.formulation import TrainingProblem
 from qubonn.stopping import Watch
+from qubonn.topology import Topology
 from qubonn.training import Committee
 from qubonn.training.committee import class_scores
 from qubonn.training.one_shot import reporting
@@ -45,62 +47,61 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "conv(3x3x2)+fc(4)", which needs images.
     image_shape : tuple of int, optional
         (rows, columns) or (channels, rows, columns) of the image in each row of `X`. Not needed
-        where `X` comes as examples x rows x columns or examples x channels x rows x columns.
+        if `X` is examples x rows x columns or examples x channels x rows x columns.
     shifts : "auto" or int
-        Learn from each image also moved by up to so many pixels up, down, left and right, so that
-        a network need not meet it where it was. "auto" is one pixel for up to 5,000 images and
-        4,000,000 pixels in all, whose sides have 24 pixels or more, where neither topology, dropout
-        nor solver are given; otherwise 0. Members report on the images as they are.
+        Train also on each image shifted by up to this many pixels in each direction. "auto" is one
+        pixel for at most 5,000 images and 4,000,000 pixels in all, with sides of 24 pixels or more,
+        unless topology, dropout or solver are given; otherwise 0. Members report on the original
+        images.
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
-        How columns become spins. "auto": spins and bits stay as they are; columns of few distinct
-        numbers get a threshold between any two; other columns get thresholds at quantiles, about
-        256 in all columns together and up to 15 in each; many columns get one threshold each: the
-        smallest number of all where most numbers are that one, as in images of ink, else half of
-        the range where columns are pixels, else their median. A number asks for so many in each.
+        How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
+        get a threshold between any two; other columns get thresholds at quantiles, about 256 in all
+        and up to 15 per column; many columns get one threshold each: the smallest number of all
+        where it is the most frequent, as in images of ink, else the middle of the range for pixels,
+        else the median. An int is the number of thresholds per column.
     label_code : {"auto", "one_hot", "gray_code"} or CodeBook
-        How classes become outputs. "auto" is one-hot: the largest output wins.
+        How classes become outputs. "auto" is one-hot: the largest output is the prediction.
     margin_strength : float
-        gamma, the reward for pre-activations that are far from zero. The soft neurons of the
-        default solver keep them away from zero where it matters, and need no reward.
+        gamma, the reward for pre-activations far from zero. The default solver does not need it.
     dropout : float or Dropout, optional
-        The paper's dropout algorithm: a share of inputs and hidden neurons to drop in each of ten
-        iterations, or a `Dropout` that says all about them.
+        The paper's dropout algorithm: the share of inputs and hidden neurons to drop in each of ten
+        iterations, or a `Dropout` with all settings.
     solver : "auto", engine or sampler
-        What `qubonn.train` takes; "auto" is a short `ForwardAnnealing` with soft neurons, set by
-        the number of examples, and in growing batches where there are more than 10,000. A member is
-        the best network of one run.
+        A solver of `qubonn.train`; "auto" is a short `ForwardAnnealing` with soft neurons, set by
+        the number of examples, in growing batches if there are more than 10,000. A member is the
+        best network of one run.
     committee_size : int
         Number of networks that vote.
     time_limit : float, optional
-        Seconds for `fit`. "auto" then cools faster where it must, and members that cannot begin in
+        Seconds for `fit`. "auto" then cools faster if necessary, and members that cannot start in
         time are left out. The first compilation of the kernels on a machine is not counted.
     random_state : int, RandomState, Generator or None
-        Same number, same committee, whatever `n_jobs` and wherever the jobs run.
+        An int gives the same committee each time, for any `n_jobs` and on any machine.
     warm_start : bool
-        Keep the members of the last `fit` and train only those that are missing, for example after
-        a larger `committee_size`, or after Ctrl-C.
+        Keep the members of the last `fit` and train only the missing ones, for example after Ctrl-C
+        or for a larger `committee_size`.
     n_jobs : int or None
-        Members trained at the same time, by joblib: also on a Dask cluster, with
+        Members trained at the same time, by joblib; on a Dask cluster with
         ``joblib.parallel_config(backend="dask")``.
     verbose : bool
-        Show a bar.
+        Show a progress bar.
 
     Attributes
     ----------
     classes_ : ndarray
         The classes, sorted.
     committee_ : Committee
-        The networks; ``committee_.predict_outputs(binariser_.encode(X))`` is what a device says.
+        The networks; ``committee_.predict_outputs(binariser_.encode(X))`` are their outputs.
     binariser_, code_book_ : encoder, CodeBook
         How numbers become spins, and classes outputs.
     members_ : tuple of Member
-        What each training says about its network: wrong outputs, energy, seconds, why it stopped.
+        What training reported about each network: wrong outputs, energy, seconds, why it stopped.
     violation_count_ : int
         Constraints of the paper that the best member violates on the training examples: outputs
-        that are not as the label code wants them. With one-hot outputs a network can be right in
-        all examples and still violate some, because the largest output wins, positive or not.
+        that differ from the label code. With one-hot outputs a network can predict every class and
+        still violate some, because the largest output need not be positive.
     shift_ : int
-        By how many pixels images were moved; 0 where they stayed where they are.
+        By how many pixels images were shifted.
     is_interrupted_ : bool
         Whether Ctrl-C ended the training.
     n_features_in_, feature_names_in_
@@ -159,39 +160,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         size = require_count("committee_size", self.committee_size)
         watch = Watch(time_limit=self.time_limit)
         kept = self._members_to_keep(size)
-        rows, image_shape = flattened(X, self.image_shape)
-        numbers, labels = validate_data(self, rows, y, reset=not kept)
-        classes, class_of = require_classes(labels, self.classes_ if kept else None)
-        encoding = Encoding.fit(
-            numbers,
-            classes,
-            image_shape,
-            hidden=self.hidden,
-            topology=self.topology,
-            binariser=self.binariser_ if kept else self.binariser,
-            label_code=self.code_book_ if kept else self.label_code,
-        )
-        if kept and encoding.topology != self.committee_.members[0].topology:
-            raise TopologyError(
-                "warm_start needs the topology of the members that it keeps; "
-                f"got {encoding.topology!r}"
-            )
-        dropout = dropout_for(self.dropout, encoding.topology)
-        is_usual = self.topology is None and dropout is None and isinstance(self.solver, str)
-        shift = shift_for(self.shifts, image_shape, len(numbers), is_usual=is_usual)
-        if kept:
-            shift = self._kept_shift(shift, is_image=image_shape is not None)
-        problem = encoding.problem(
-            *with_shifts(numbers, class_of, image_shape, shift),
-            margin_strength=self.margin_strength,
-        )
-        recipe = Recipe(
-            self.solver,
-            encoding.book,
-            dropout,
-            is_alone=size == 1,
-            copy_count=copy_count(shift),
-        )
+        encoding, problem, recipe, shift = self._plan(X, y, kept)
         seeds = member_seeds(root_seed(self.random_state), size)
         with reporting(bool(self.verbose), "members of the committee") as report:
             trained, is_interrupted = train_members(
@@ -211,9 +180,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return how much speaks for each class: log probabilities, up to a constant.
+        """Return log probabilities of each class, up to a constant for each example.
 
-        Examples x classes; for two classes the log odds of the second, one number each.
+        Examples x classes; for two classes a vector, the log odds of the second.
         """
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
@@ -221,15 +190,15 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each class, examples x classes, from the committee's votes.
 
-        Each member splits its vote by the softmax of its output sums, each divided by 0.6 times the
-        root of its number of terms (found on held-out examples); the committee's split is the
-        geometric mean of its members'. Where the label code is not one-hot, each output is +1 with
-        the share of members that say so, half a vote added on both sides.
+        With a one-hot code a member's probabilities are the softmax of its output sums, each
+        divided by 0.6 times the root of its number of terms (set on held-out examples), and the
+        committee's are their geometric mean. With another code each output is +1 with the share of
+        members whose output is +1, half a vote added on both sides.
         """
         return np.asarray(softmax(self._scores(X), axis=1))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likeliest class of each example; of several, the first in `classes_`."""
+        """Return the likeliest class of each example; of equals, the first in `classes_`."""
         scores = self._scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
@@ -250,22 +219,56 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return class_scores(self.committee_, self.code_book_, votes)
 
     def _members_to_keep(self, size: int) -> dict[int, Member]:
-        """Return the complete members of an earlier fit, where they are to be kept."""
+        """Return the complete members of an earlier fit, if `warm_start` keeps them."""
         if not (self.warm_start and hasattr(self, "committee_")):
             return {}
         kept = {member.number: member for member in self.members_ if member.is_complete}
         if kept and max(kept) >= size:
             raise RangeError(
-                f"committee_size must be at least {max(kept) + 1} with warm_start, because so many "
-                f"members are trained; got {size}: set warm_start=False to begin anew"
+                f"committee_size must be at least {max(kept) + 1} with warm_start, the number of "
+                f"members already trained; got {size}: set warm_start=False to start again"
             )
         if len(kept) == size:
             warnings.warn(
-                "warm_start keeps all members, and no other is asked for: nothing is trained",
+                "warm_start keeps all members and none is missing: nothing is trained",
                 UserWarning,
                 stacklevel=3,
             )
         return kept
+
+    def _plan(
+        self, X: ArrayLike, y: ArrayLike, kept: dict[int, Member]
+    ) -> tuple[Encoding, TrainingProblem, Recipe, int]:
+        """Return what to train, how, and by how many pixels images are shifted."""
+        rows, image_shape = flattened(X, self.image_shape)
+        numbers, labels = validate_data(self, rows, y, reset=not kept)
+        classes, class_of = require_classes(labels, self.classes_ if kept else None)
+        encoding = Encoding.fit(
+            numbers,
+            classes,
+            image_shape,
+            hidden=self.hidden,
+            topology=self.topology,
+            binariser=self.binariser_ if kept else self.binariser,
+            label_code=self.code_book_ if kept else self.label_code,
+        )
+        dropout = dropout_for(self.dropout, encoding.topology)
+        is_usual = self.topology is None and dropout is None and isinstance(self.solver, str)
+        shift = shift_for(self.shifts, image_shape, len(numbers), is_usual=is_usual)
+        if kept:
+            self._require_topology(encoding.topology)
+            shift = self._kept_shift(shift, is_image=image_shape is not None)
+        shown = with_shifts(numbers, class_of, image_shape, shift)
+        problem = encoding.problem(*shown, margin_strength=self.margin_strength)
+        is_alone = self.committee_size == 1
+        recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift))
+        return encoding, problem, recipe, shift
+
+    def _require_topology(self, topology: Topology) -> None:
+        if topology != self.committee_.members[0].topology:
+            raise TopologyError(
+                f"warm_start needs the topology of the members that it keeps; got {topology!r}"
+            )
 
     def _kept_shift(self, shift: int, *, is_image: bool) -> int:
         """Return the shift of the members that are kept, or raise if another one is asked for."""
@@ -281,7 +284,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         complete = sum(member.is_complete for member in self.members_)
         what = f"{complete} of {self.committee_size} members are complete and vote"
         if not complete:
-            what = "no member was complete; the one that was running is used as far as it was"
+            what = "no member was complete; the best network of the running one is used"
         warnings.warn(
             f"fit was interrupted: {what}. The classifier can be used; another fit with "
             "warm_start=True trains the missing members",

@@ -51,30 +51,21 @@ class Member:
         network: BinaryNetwork,
         *,
         copy_count: int = 1,
-        energy: float | None = None,
-        solver: str = "elsewhere",
-        stop: Stop = Stop.FINISHED,
-        sweep_count: int | None = None,
-        start: float | None = None,
+        **reported: Any,
     ) -> "Member":
         """Evaluate a network on the original examples, which come before their shifted copies.
 
-        `energy` is that of the problem unless a solver reports its own; `start` is when the
-        training began, on the clock of `time.perf_counter`.
+        `reported` are the other fields, from `energy` to `seconds`.
         """
         count = problem.example_count // copy_count
         inputs, actual = problem.input_spins[:count], problem.output_spins[:count]
         alone = Committee([network], book.reading)
         return cls(
-            number,
-            network,
-            float(problem.certify(network).terms.total) if energy is None else energy,
-            int((network.predict_outputs(inputs) != actual).sum()),
-            float(is_right(alone, book, inputs, actual).mean()),
-            solver,
-            stop,
-            sweep_count,
-            0.0 if start is None else time.perf_counter() - start,
+            number=number,
+            network=network,
+            violation_count=int((network.predict_outputs(inputs) != actual).sum()),
+            accuracy=float(is_right(alone, book, inputs, actual).mean()),
+            **reported,
         )
 
     @property
@@ -223,7 +214,7 @@ def _train_member(
         solver=type(recipe.solver).__name__,
         stop=result.stop,
         sweep_count=result.info.get("sweeps"),
-        start=start,
+        seconds=time.perf_counter() - start,
     )
 
 

@@ -19,6 +19,7 @@ from qubonn.encoding.labels import book_for, require_classes
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
+from qubonn.stopping import Stop
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
@@ -105,7 +106,17 @@ class PosedProblem:
             committee_size=len(networks),
         )
         members = [
-            Member.of(self.problem, self.encoding.book, number, network)
+            Member.of(
+                self.problem,
+                self.encoding.book,
+                number,
+                network,
+                energy=float(self.problem.certify(network).terms.total),
+                solver="elsewhere",
+                stop=Stop.FINISHED,
+                sweep_count=None,
+                seconds=0.0,
+            )
             for number, network in enumerate(networks)
         ]
         return set_fitted(classifier, self.encoding, members, column_count=self.column_count)
