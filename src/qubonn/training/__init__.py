@@ -1,4 +1,4 @@
-"""From a problem to networks people use: one-shot and iterated training, results, committees."""
+"""From a problem to networks: one-shot and iterated training, results, committees."""
 
 from qubonn.training.algorithm1 import train_with_dropout
 from qubonn.training.batches import Batches

@@ -6,7 +6,7 @@ algorithm", Algorithm 1; with batches and no dropped nodes it is mini-batch trai
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from math import inf, isfinite
 from typing import Any
@@ -20,7 +20,7 @@ from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
 from qubonn.topology import Thinning
-from qubonn.training.batches import Batch, as_batch, batches_for, checked, expected_count
+from qubonn.training.batches import Batch, batches_for, checked, expected_count
 from qubonn.training.dropout import (
     NO_DROPOUT,
     Dropout,
@@ -108,17 +108,6 @@ def _require_fit(problem: TrainingProblem, dropout: Dropout, *solvers: Any) -> N
             require_warm_starts(solver)
 
 
-@dataclass(frozen=True, eq=False)
-class _Round:
-    """What one iteration trains."""
-
-    number: int
-    batch: Batch
-    dropped: IntVector
-    thinning: Thinning
-    start: float  # seconds since the run began
-
-
 class _Run:
     """The state of one run: field, history, networks to start from, why it stops."""
 
@@ -144,8 +133,7 @@ class _Run:
         """Iterate, then train the whole network."""
         try:
             for number, given in enumerate(islice(source, self.dropout.iteration_count)):
-                self.batch = as_batch(number, given)
-                self.stop = self._iterate(number, self.batch)
+                self.stop = self._iterate(number, given)
                 if self.stop is not None:
                     break
             result = self._finish(source, final_solver)
@@ -162,58 +150,58 @@ class _Run:
 
     # ---- one iteration ----
 
-    def _iterate(self, number: int, batch: Batch) -> Stop | None:
+    def _iterate(self, number: int, given: Any) -> Stop | None:
         """Train one thinned network; learn from it unless it was stopped."""
+        self.batch = batch = checked(self.problem, given, number)
         limit = self._seconds_left(share=0 if self.dropout.final == "none" else FINAL_SHARE)
         if limit is not None and limit <= 0:
             return Stop.TIME_LIMIT
+        start, topology = self.watch.seconds, self.problem.topology
         drawing, solving = np.random.SeedSequence(self.seed, spawn_key=(number,)).spawn(2)
-        topology = self.problem.topology
         dropped = self.dropout.draw(topology, np.random.default_rng(drawing))
-        here = _Round(number, batch, dropped, topology.thin(dropped), self.watch.seconds)
+        thinning = topology.thin(dropped)
         result = train(
-            self._thinned_problem(here),
+            replace(
+                self.problem,
+                topology=thinning.topology,
+                inputs=batch.inputs[:, thinning.input_columns],
+                outputs=batch.outputs,
+                field=thinned_field(self.field, thinning),
+            ),
             self.solver,
             seed=int(solving.generate_state(1)[0]),
             time_limit=limit,
             progress=self.stages.report(number),
-            initial_networks=[thinned(network, here.thinning) for network in self._start()],
+            initial_networks=[thinned(network, thinning) for network in self._start()],
         )
-        self._keep(here, result)
+        # kept as whole networks: to start from, and in case there is no more time
+        networks = result.networks if self.dropout.warm_start else result.networks[:1]
+        self.found = tuple(filled(topology, self.field, thinning, one) for one in networks)
+        self.recent.append(self.found[0])
         if result.stop in (Stop.TIME_LIMIT, Stop.INTERRUPTED):
             return result.stop
-        self._learn(here, result)
+        vote = self._learn(thinning, result)
+        self.history.append(self._iteration(result, number, dropped, vote, start))
         return Stop.INTERRUPTED if self.stages.is_asked_to_stop else None
 
-    def _thinned_problem(self, here: _Round) -> TrainingProblem:
-        inputs, outputs = checked(self.problem, here.batch, here.number)
-        return replace(
-            self.problem,
-            topology=here.thinning.topology,
-            inputs=inputs[:, here.thinning.input_columns],
-            outputs=outputs,
-            field=thinned_field(self.field, here.thinning),
-        )
+    def _learn(self, thinning: Thinning, result: TrainingResult) -> float:
+        """Move the field by the network's vote, and return the vote."""
+        rate = self.dropout.rate_for(result.problem.example_count)
+        vote = vote_of(rate, self.dropout.violation_decay, result.unsatisfied_count)
+        self.field = moved_field(self.field, thinning, result.network, vote)
+        return vote
 
-    def _keep(self, here: _Round, result: TrainingResult) -> None:
-        """Keep the networks as whole ones: to start from, and in case there is no more time."""
-        networks = result.networks if self.dropout.warm_start else result.networks[:1]
-        topology = self.problem.topology
-        self.found = tuple(filled(topology, self.field, here.thinning, one) for one in networks)
-        self.recent.append(self.found[0])
-
-    def _learn(self, here: _Round, result: TrainingResult) -> None:
-        """Let the network vote and write down what happened."""
-        dropout, problem, network = self.dropout, result.problem, result.network
-        rate = dropout.rate_for(problem.example_count)
-        vote = vote_of(rate, dropout.violation_decay, result.unsatisfied_count)
-        self.field = moved_field(self.field, here.thinning, network, vote)
+    def _iteration(
+        self, result: TrainingResult, number: int, dropped: IntVector, vote: float, start: float
+    ) -> Iteration:
+        assert self.batch is not None
+        problem, network = result.problem, result.network
         is_acyclic = problem.topology.is_acyclic
-        iteration = Iteration(
-            number=here.number,
-            dropped=here.dropped,
+        return Iteration(
+            number=number,
+            dropped=dropped,
             example_count=problem.example_count,
-            rows=here.batch.rows,
+            rows=self.batch.rows,
             weight_spins=network.weight_spins,
             bias_spins=network.bias_spins,
             violation_count=result.unsatisfied_count,
@@ -223,9 +211,8 @@ class _Run:
             weight_norm=float(np.linalg.norm(self.field.weights)),
             bias_norm=float(np.linalg.norm(self.field.biases)),
             solver=result.solver,
-            seconds=self.watch.seconds - here.start,
+            seconds=self.watch.seconds - start,
         )
-        self.history.append(iteration)
 
     # ---- the end ----
 
@@ -235,7 +222,7 @@ class _Run:
             return None
         if self.dropout.final == "batch":  # the next one; where there is none, the last stays
             for given in islice(source, 1):
-                self.batch = as_batch(len(self.history), given)
+                self.batch = checked(self.problem, given, len(self.history))
         limit = self._seconds_left(share=0)
         result = train(
             self._final_problem(),
@@ -266,8 +253,7 @@ class _Run:
             raise RangeError("batches must hold at least one batch; got none")
         if self.dropout.final == "none":
             return problem
-        inputs, outputs = checked(problem, self.batch, len(self.history))
-        return replace(problem, inputs=inputs, outputs=outputs)
+        return replace(problem, inputs=self.batch.inputs, outputs=self.batch.outputs)
 
     def _start(self) -> tuple[BinaryNetwork, ...]:
         return self.found if self.dropout.warm_start else ()

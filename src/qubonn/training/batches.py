@@ -1,4 +1,4 @@
-"""Batches: all examples in random order, a few at a time, for ever or for some epochs.
+"""Batches: all examples in random order, a few at a time, endlessly or for some epochs.
 
 Inputs, outputs, seed -> batches.  Paper, Algorithm 1, GetTrainingBatch.
 """
@@ -10,15 +10,14 @@ from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import IntVector, SpinMatrix, require_count
+from qubonn.checks import IntVector, require_count
 from qubonn.errors import QubonnError, ShapeError
 from qubonn.formulation import TrainingProblem
 
 
 class Batch(NamedTuple):
-    """Some examples; `rows` says which of the whole data they are, where that is known."""
+    """Some examples; `rows` are their rows in the whole data, where that is known."""
 
     inputs: Any
     outputs: Any
@@ -38,8 +37,8 @@ class Batches:
     [[0, 3], [2, 1], [4]]
     """
 
-    inputs: ArrayLike
-    outputs: ArrayLike
+    inputs: Any  # array-like, as outputs
+    outputs: Any
     size: int
     seed: int = 0
     epoch_count: int | None = None
@@ -52,17 +51,16 @@ class Batches:
         for name in ("inputs", "outputs"):
             if not hasattr(getattr(self, name), "shape"):
                 object.__setattr__(self, name, np.asarray(getattr(self, name)))
-        lengths = [len(self._rows_of(name)) for name in ("inputs", "outputs")]
-        if lengths[0] != lengths[1] or not lengths[0]:
+        if len(self.inputs) != len(self.outputs) or not len(self.inputs):
             raise ShapeError(
                 "inputs and outputs must have one row per example each, at least one; "
-                f"got {lengths[0]} and {lengths[1]}"
+                f"got {len(self.inputs)} and {len(self.outputs)}"
             )
 
     @property
     def example_count(self) -> int:
         """Number of examples of an epoch."""
-        return len(self._rows_of("inputs"))
+        return len(self.inputs)
 
     @property
     def batch_count(self) -> int:
@@ -76,10 +74,7 @@ class Batches:
             order = np.random.default_rng(stream).permutation(self.example_count)
             for start in range(0, self.example_count, self.size):
                 rows = order[start : start + self.size]
-                yield Batch(self._rows_of("inputs")[rows], self._rows_of("outputs")[rows], rows)
-
-    def _rows_of(self, name: str) -> NDArray[Any]:
-        return getattr(self, name)  # type: ignore[no-any-return]
+                yield Batch(self.inputs[rows], self.outputs[rows], rows)
 
     def __repr__(self) -> str:
         return f"Batches({self.batch_count} of {self.size} examples an epoch)"
@@ -103,11 +98,9 @@ def batches_for(
 
 
 def expected_count(batches: Iterable[Any], iteration_count: int | None) -> int | float | None:
-    """Return how many iterations there will be at most: infinite if endless, None if unknown."""
-    there: int | float | None = None
-    if isinstance(batches, repeat):
-        there = inf
-    elif isinstance(batches, Batches):
+    """Return the largest possible number of iterations: infinite if endless, None if unknown."""
+    there: int | float | None = inf if isinstance(batches, repeat) else None
+    if isinstance(batches, Batches):
         there = batches.batch_count * (batches.epoch_count or inf)
     elif isinstance(batches, Sized):
         there = len(batches)
@@ -115,21 +108,16 @@ def expected_count(batches: Iterable[Any], iteration_count: int | None) -> int |
     return min(known) if known else None
 
 
-def as_batch(number: int, given: Any) -> Batch:
-    """Return a pair (inputs, outputs) as a batch."""
-    if isinstance(given, Batch):
-        return given
-    if isinstance(given, (tuple, list)) and len(given) == 2:
-        return Batch(*given)
-    raise ShapeError(
-        f"batch {number}: a batch must be a pair (inputs, outputs); got {type(given).__name__}"
-    )
-
-
-def checked(problem: TrainingProblem, batch: Batch, number: int) -> tuple[SpinMatrix, SpinMatrix]:
-    """Return inputs and outputs of a batch as spins, or say which batch is wrong and how."""
+def checked(problem: TrainingProblem, given: Any, number: int) -> Batch:
+    """Return a pair (inputs, outputs) as a batch of spins, or say which batch is wrong and how."""
+    is_pair = isinstance(given, (tuple, list)) and len(given) == 2
+    if not is_pair and not isinstance(given, Batch):
+        raise ShapeError(
+            f"batch {number}: a batch must be a pair (inputs, outputs); got {type(given).__name__}"
+        )
+    batch = Batch(*given)
     try:
         whole = replace(problem, inputs=batch.inputs, outputs=batch.outputs)
     except QubonnError as error:
         raise type(error)(f"batch {number}: {error}") from None
-    return whole.input_spins, whole.output_spins
+    return Batch(whole.input_spins, whole.output_spins, batch.rows)

@@ -29,7 +29,7 @@ WARMTH = 0.6  # of sums, times the root of their terms: least log loss on held-o
 
 @dataclass(frozen=True, init=False, repr=False)
 class Committee:
-    """Networks that vote: still a network of -1 and +1, only wider.
+    """Networks of one topology that vote.
 
     `reading` is "signs" (each output by the majority of its members, ties to -1: for bit codes) or
     "largest" (output pre-activations are added up and the largest output wins: for one-hot

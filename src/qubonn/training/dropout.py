@@ -1,6 +1,7 @@
-"""Dropout: how many nodes each iteration removes, and how strongly its network votes.
+"""Dropout: which nodes an iteration removes, and how its network moves the field of the next.
 
-Topology, random stream -> nodes to remove.  Paper, section "A dropout algorithm", ModifyNetwork.
+Topology, random stream -> nodes to remove; Field, thinned network -> Field.  Paper, section "A
+dropout algorithm", ModifyNetwork and the update function g.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ Final = Literal["whole", "batch", "none"]
 
 @dataclass(frozen=True, kw_only=True)
 class Dropout:
-    """How the iterations of Algorithm 1 go.
+    """Settings of Algorithm 1.
 
     Each iteration removes `dropped_inputs` of the inputs and `dropped_hidden` of the hidden nodes,
     drawn anew and each equally likely, and never an output. With `iteration_count` None they go on
@@ -31,12 +32,12 @@ class Dropout:
     rule. Energies grow with the number of examples, so the default rate does: a hundredth of them.
     With `warm_start` an iteration starts from the networks of the one before.
 
-    `final` says on what the whole network is trained at the end: "whole", all examples of the
-    problem; "batch", the next batch, or the last again where there is none; "none", on nothing: the
-    networks of the last iterations are the result, made whole by the signs of the field.
+    `final` sets the data of the final training of the whole network: "whole", all examples of the
+    problem; "batch", the next batch, or the last one again; "none", no final training: the networks
+    of the last iterations are the result, completed by the signs of the field.
 
-    The paper has 10 iterations, 5 dropped inputs of 25, 0 to 2 dropped hidden nodes, learning rates
-    from 0.01 to 0.5, a decay of 0.1 and neither batches nor warm starts.
+    The paper uses 10 iterations, 5 dropped inputs of 25, 0 to 2 dropped hidden nodes, learning
+    rates from 0.01 to 0.5, a decay of 0.1, and neither batches nor warm starts.
     """
 
     dropped_inputs: int = 0
@@ -64,7 +65,7 @@ class Dropout:
             raise RangeError("iteration_count must be at least 1 where final='none'; got 0")
 
     def require_fit(self, topology: Topology) -> None:
-        """Raise unless one input and one hidden node stay, where any are dropped."""
+        """Raise unless one input and one hidden node remain."""
         for name, there in (
             ("dropped_inputs", topology.input_count),
             ("dropped_hidden", topology.hidden_count),
@@ -77,10 +78,9 @@ class Dropout:
 
     def rate_for(self, example_count: int) -> float:
         """Return the learning rate of a batch."""
-        rate = (
-            RATE_PER_EXAMPLE * example_count if self.learning_rate is None else self.learning_rate
-        )
-        return float(rate)
+        if self.learning_rate is None:
+            return RATE_PER_EXAMPLE * example_count
+        return float(self.learning_rate)
 
     def draw(self, topology: Topology, generator: np.random.Generator) -> IntVector:
         """Return the nodes to remove in one iteration, in order.
@@ -114,10 +114,10 @@ def moved(strengths: NDArray[Any], spins: SpinVector, vote: float) -> NDArray[np
 
 
 def moved_field(field: Field, thinning: Thinning, network: BinaryNetwork, vote: float) -> Field:
-    """Move the strengths of the parameters that took part towards a thinned network's spins.
+    """Move the strengths of the parameters of a thinned network towards its spins.
 
-    A bias took part if its neuron did, a weight if any of its arcs did. A weight that several arcs
-    share has one vote, as every other parameter, however many of its arcs were left.
+    A weight is one of them if any of its arcs remains. A weight that several arcs share has one
+    vote, as every other parameter.
     """
     weights, biases = (part.astype(np.float64) for part in (field.weights, field.biases))
     taking, neurons = thinning.weight_of, thinning.neuron_of

@@ -46,10 +46,10 @@ def train(
 ) -> TrainingResult:
     """Train a network, and keep every distinct network that the run found.
 
-    `solver` is "auto", an engine (`LiftedAnnealing`, `CpSat`), or a QUBO sampler, ours or dimod's,
-    which is given ``problem.qubo()``. `progress` shows a bar, or is a function that gets each
-    `Progress`. Replicas start from `initial_networks`, repeated as needed, where the solver can;
-    an anneal forgets them unless it starts cool, as ``LiftedAnnealing(hottest=0.3)`` does.
+    `solver` is "auto", an engine (`LiftedAnnealing`, `CpSat`), or a sampler of QUBOs, also one of
+    dimod, which gets ``problem.qubo()``. `progress` shows a bar, or is a function that is called
+    with each `Progress`. Replicas start from `initial_networks`, repeated as needed, if the solver
+    supports it; an anneal loses them unless it starts cool: ``LiftedAnnealing(hottest=0.3)``.
 
     >>> from qubonn.topology import Topology
     >>> xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
@@ -83,7 +83,7 @@ def train(
 
 
 def require_warm_starts(solver: Any) -> str:
-    """Return the option by which a solver takes networks to start from; raise if there is none."""
+    """Return the option for networks that a solver starts from; raise if it has none."""
     method = getattr(solver, "solve", None) or getattr(solver, "sample", None)
     takes = signature(method).parameters if callable(method) else {}
     if "initial_networks" in takes:
@@ -92,7 +92,7 @@ def require_warm_starts(solver: Any) -> str:
         return "initial_states"
     raise RangeError(
         f"{type(solver).__name__} cannot start from networks: leave out initial_networks, set "
-        "warm_start=False, or take LiftedAnnealing, ForwardAnnealing or SimulatedAnnealing"
+        "warm_start=False, or use LiftedAnnealing, ForwardAnnealing or SimulatedAnnealing"
     )
 
 
@@ -175,7 +175,7 @@ def _exactly(
 
 
 def _ask_cp_sat(problem: TrainingProblem, solver: CpSat, seed: int, watch: Watch) -> ExactResult:
-    """Ask for a network without violations, then for the fewest, in one time limit together."""
+    """Look for a network without violations, then for the fewest, within one time limit."""
     limit = watch.time_limit
     share = None if limit is None else FIRST_SHARE * limit
     ask = solver.largest_margin if problem.margin_strength else solver.find_feasible
@@ -195,9 +195,9 @@ def _stop(answer: ExactResult, watch: Watch) -> Stop:
 
 
 def _is_early(seconds: float, limit: float | None) -> bool:
-    """Whether CP-SAT stopped because of Ctrl-C, which it keeps to itself, and not by the clock.
+    """Whether CP-SAT stopped because of Ctrl-C, which it does not report, and not by its limit.
 
-    It stops a little before its limit if it expects to miss it.
+    It may stop a little before its limit.
     """
     return limit is None or (seconds < limit / 2 and seconds < limit - 1)
 

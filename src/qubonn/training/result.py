@@ -63,10 +63,10 @@ class Iteration:
 class TrainingResult:
     """What training found: distinct networks, lowest energy first.
 
-    ``energies`` are totals of H; those of `ForwardAnnealing` are its own, see there. Nothing is
-    claimed: `certificate` writes a network out as a full assignment of the problem and
-    judges it from there. ``solver`` says who found the networks, and why it was asked.
-    ``history`` has the iterations of dropout or mini-batches, and is empty for one-shot training.
+    ``energies`` are totals of H; those of `ForwardAnnealing` are its own, see there. `certificate`
+    evaluates a network independently of the solver, from its full assignment of the problem.
+    ``solver`` names the solver and why it was chosen. ``history`` has the iterations of dropout or
+    mini-batches, and is empty for one-shot training.
     """
 
     problem: TrainingProblem
@@ -77,7 +77,7 @@ class TrainingResult:
     stop: Stop
     info: Mapping[str, Any] = field(default_factory=dict)
     history: tuple[Iteration, ...] = ()
-    best_bits: BitVector | None = None  # the best state as sampled, where a QUBO was
+    best_bits: BitVector | None = None  # the best state of a QUBO sampler
 
     @classmethod
     def of(cls, found: Solutions, solver: str) -> "TrainingResult":
@@ -131,10 +131,7 @@ class TrainingResult:
         return self.networks[0]
 
     def certificate(self, number: int = 0) -> Certificate:
-        """Judge one of the networks from its full assignment.
-
-        Acyclic networks by their forward pass; cyclic ones by the activations that were found.
-        """
+        """Evaluate a network: by its forward pass, or with cycles by the activations found."""
         given = None if self.problem.topology.is_acyclic else self.activations[number]
         return self.problem.certify(self.networks[number], given)
 
@@ -165,7 +162,7 @@ class TrainingResult:
 
     @property
     def found_violations(self) -> Violations:
-        """What the best state violates as the solver left it, see `unsatisfied_count`."""
+        """The violations of the best state as the solver left it, see `unsatisfied_count`."""
         return self._as_found[1]
 
     @property
@@ -190,10 +187,10 @@ class TrainingResult:
         by: Literal["energy", "margin", "diversity"] = "energy",
         reading: Reading = "signs",
     ) -> Committee:
-        """Let networks vote: the feasible ones, or all where none is; at most `size` of them.
+        """Return a committee of the feasible networks, or of all if none is; at most `size`.
 
-        Picked by lowest energy, by largest S2, or so that they disagree with each other as much as
-        can be on the training inputs with one input inverted each.
+        Chosen by lowest energy, by largest S2, or such that they disagree as much as possible on
+        the training inputs with one input inverted each.
         """
         numbers = list(self._feasible_numbers) or list(range(len(self.networks)))
         count = len(numbers) if size is None else require_count("size", size)
@@ -209,17 +206,17 @@ class TrainingResult:
     def _as_found(self) -> tuple[Terms, Violations]:
         if self.best_bits is not None:
             return self.problem.terms(self.best_bits), self.problem.violations(self.best_bits)
-        judged = self.problem.certify(self.network, self.activations[0])
-        return judged.terms, judged.violations
+        certificate = self.problem.certify(self.network, self.activations[0])
+        return certificate.terms, certificate.violations
 
     @cached_property
     def _feasible_numbers(self) -> tuple[int, ...]:
         """Without cycles a network is feasible exactly if its forward pass gives the outputs."""
-        problem, everyone = self.problem, range(len(self.networks))
+        problem, numbers = self.problem, range(len(self.networks))
         if not problem.topology.is_acyclic:
-            return tuple(n for n in everyone if self.certificates[n].is_feasible)
-        inputs, outputs = problem.input_spins, problem.output_spins
-        return tuple(n for n in everyone if self.networks[n].accuracy(inputs, outputs) == 1)
+            return tuple(n for n in numbers if self.certificates[n].is_feasible)
+        data = problem.input_spins, problem.output_spins
+        return tuple(n for n in numbers if self.networks[n].accuracy(*data) == 1)
 
     def _answers(self, numbers: list[int]) -> NDArray[np.int8]:
         """Outputs of each network on every training input with one input inverted, as rows."""
