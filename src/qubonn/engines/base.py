@@ -1,20 +1,24 @@
-"""What every engine is: it solves a training problem without flattening it into a QUBO.
+"""What every engine is, and what both annealing engines do alike.
 
-TrainingProblem -> Solutions.
+TrainingProblem -> Solutions, without flattening it into a QUBO. Measured temperatures, factors -> a
+row of temperatures for each sweep; networks -> bits.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import SpinMatrix
-from qubonn.errors import RangeError
-from qubonn.formulation import TrainingProblem
+from qubonn.checks import BitMatrix, SpinMatrix, require_memory
+from qubonn.errors import RangeError, TopologyError
+from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Report, Stop
+from qubonn.topology import Topology
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,3 +86,51 @@ def require_terms(problem: TrainingProblem, engine: object, supported: frozenset
                 f"{type(engine).__name__} supports the terms {', '.join(sorted(supported))}; the "
                 f"problem also has {term.name!r}: use a sampler, for example SimulatedAnnealing"
             )
+
+
+# ---- both annealing engines --------------------------------------------------------------------
+
+
+def require_factors(**factors: float) -> None:
+    """Refuse factors of temperatures that are not positive and finite."""
+    for name, value in factors.items():
+        if not (np.isfinite(value) and value > 0):
+            raise RangeError(f"{name} must be a positive factor; got {value}")
+
+
+def cooling(
+    hottest: NDArray[np.float64],
+    coldest: NDArray[np.float64],
+    sweep_count: int,
+    quench_sweeps: int,
+) -> NDArray[np.float64]:
+    """Cool each kind of flip (a column) by the same factor each sweep, then stay at zero."""
+    byte_count = 3 * 8 * sweep_count * (len(hottest) + 1)  # the rows, and twice that on the way
+    require_memory(f"cooling in {sweep_count:,} sweeps", byte_count, hint="use fewer sweeps")
+    coldest = np.minimum(hottest, coldest)
+    steps = np.arange(sweep_count) / max(sweep_count - 1, 1)
+    rows = hottest * (coldest / hottest) ** steps[:, None]
+    return np.concatenate([rows, np.zeros((quench_sweeps, len(hottest)))])
+
+
+def with_and_without_rewards(
+    problem: TrainingProblem, measure: Callable[[TrainingProblem], T]
+) -> tuple[T, T]:
+    """Return what is measured of the whole energy, and of violations alone; once if they agree."""
+    whole = measure(problem)
+    if not problem.margin_strength and problem.field.is_zero:
+        return whole, whole
+    return whole, measure(replace(problem, margin_strength=0, field=Field.zero(problem.topology)))
+
+
+def bits_of_networks(
+    networks: Sequence[BinaryNetwork], topology: Topology, count: int
+) -> tuple[BitMatrix, BitMatrix]:
+    """Return weights and biases of `count` replicas, the networks repeated as needed."""
+    if any(network.topology != topology for network in networks):
+        raise TopologyError("initial networks must have the problem's topology")
+    which = np.arange(count) % len(networks)
+    return (
+        (np.stack([network.weight_spins for network in networks])[which] > 0).astype(np.int8),
+        (np.stack([network.bias_spins for network in networks])[which] > 0).astype(np.int8),
+    )

@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, require_count, require_memory
-from qubonn.engines.base import PAPER_TERMS, Solutions, require_terms
-from qubonn.engines.cooling import (
+from qubonn.engines.base import (
+    PAPER_TERMS,
+    Solutions,
     bits_of_networks,
     cooling,
     require_factors,
+    require_terms,
     with_and_without_rewards,
 )
 from qubonn.engines.lifted_tables import circuit_of, energy_unit

@@ -1,7 +1,9 @@
 """Structure: all of a training problem that does not depend on its examples.
 
 Topology, whether outputs are fixed -> what is known, what needs variables, neurons of one shape.
-Computed once for a topology and kept for a while, since people train one network many times.
+Computed once for a topology and kept for a while, since one network is often trained many times.
+Number of terms -> CountCode: the top bit of a shifted count is the sign of a sum of spins.
+Paper, thm:1 and cor:1.
 """
 
 from dataclasses import dataclass
@@ -10,8 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import IntVector
-from qubonn.formulation.bits import shifts_of, top_bits_of
+from qubonn.checks import IntVector, require_count
 from qubonn.topology import Topology
 from qubonn.topology.blocks import alike
 
@@ -123,3 +124,41 @@ class Structure:
     @cached_property
     def _count_start(self) -> IntVector:
         return np.cumsum(self.top_bit) - self.top_bit
+
+
+# ---- theorem 1 ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CountCode:
+    """How a sum of `term_count` spins is counted: its sign is bit `top_bit` of the shifted count.
+
+    >>> CountCode.for_inputs(3)
+    CountCode(term_count=3, top_bit=1, slack=0)
+    """
+
+    term_count: int
+    top_bit: int  # n in the paper
+    slack: int  # kappa in the paper
+
+    @classmethod
+    def for_inputs(cls, term_count: int) -> "CountCode":
+        """Return the code of a neuron that sums `term_count` spins, its bias included."""
+        top_bit = require_count("term_count", term_count).bit_length() - 1
+        return cls(term_count, top_bit, 2 ** (top_bit + 1) - (term_count + 1))
+
+    @property
+    def shift(self) -> int:
+        """What is added to the number of +1 spins: floor(kappa / 2)."""
+        return self.slack // 2
+
+
+def top_bits_of(fan_in: IntVector) -> IntVector:
+    """Return n_j = floor(log2(|P_j| + 1)) for many neurons."""
+    # frexp gives the exponent exactly, where log2 may round
+    return np.asarray(np.frexp(fan_in + 1.0)[1].astype(np.int64) - 1)
+
+
+def shifts_of(fan_in: IntVector, top_bits: IntVector) -> IntVector:
+    """Return floor(kappa_j / 2), kappa_j = 2**(n_j + 1) - |P_j| - 2, for many neurons."""
+    return np.asarray(((2 << top_bits) - fan_in - 2) // 2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qubonn.engines.cooling import cooling
+from qubonn.engines.base import cooling
 from qubonn.errors import RangeError
 
 
