@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from qubonn.checks import require_count
 from qubonn.quadratic import Qubo, Samples
-from qubonn.samplers.replicas import Replicas, first_states, require_room, threads
+from qubonn.samplers.replicas import Replicas, threads
 from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_given_temperatures
 from qubonn.stopping import Report, Watch, require_seed
 
@@ -62,13 +62,10 @@ class SimulatedAnnealing:
         for every ten sweeps. A run that is stopped also returns the best state it has seen.
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
-        require_room(qubo, self.replica_count)
-        states = first_states(qubo, self.replica_count, require_seed(seed), initial_states)
-        hottest, coldest = self.temperatures_for(qubo)
-        temperatures = geometric(hottest, coldest, self.sweep_count)
         with threads(self.thread_count):
-            replicas = Replicas(qubo, states, seed)
-            stop = replicas.anneal(temperatures, watch)
+            replicas = Replicas.start(qubo, self.replica_count, require_seed(seed), initial_states)
+            hottest, coldest = self.temperatures_for(qubo)
+            stop = replicas.anneal(geometric(hottest, coldest, self.sweep_count), watch)
         info = {
             "hottest": hottest,
             "coldest": coldest,

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import require_count
 from qubonn.quadratic import Qubo, Samples
-from qubonn.samplers.replicas import Replicas, first_states, require_room, threads
+from qubonn.samplers.replicas import Replicas, threads
 from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_given_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
@@ -56,22 +56,21 @@ class PopulationAnnealing:
     ) -> Samples:
         """Anneal the population and return its last states, best first."""
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
-        require_room(qubo, self.replica_count)
-        hottest, coldest = chosen_temperatures(qubo, self.hottest, self.coldest)
-        states = first_states(qubo, self.replica_count, require_seed(seed), initial_states)
         with threads(self.thread_count):
-            population = _Population(Replicas(qubo, states, seed), seed)
+            replicas = Replicas.start(qubo, self.replica_count, require_seed(seed), initial_states)
+            population = _Population(replicas, seed)
+            hottest, coldest = chosen_temperatures(qubo, self.hottest, self.coldest)
             step = self.sweeps_per_resampling
             temperatures = geometric(hottest, coldest, -(-self.sweep_count // step))
             stop = population.anneal(temperatures, step, self.sweep_count, watch)
         info = {
             "hottest": hottest,
             "coldest": coldest,
-            "sweeps": population.replicas.sweep,
+            "sweeps": replicas.sweep,
             "families": len(np.unique(population.ancestor_of)),
             "seconds": watch.seconds,
         }
-        return Samples.of(qubo, population.replicas.states(stop), stop=stop, info=info)
+        return Samples.of(qubo, replicas.states(stop), stop=stop, info=info)
 
 
 class _Population:

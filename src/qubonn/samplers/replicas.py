@@ -35,6 +35,26 @@ class Replicas:
         self._is_rounded = not qubo.is_exact or self._lists.unit != 1
         self._lowest, self._lowest_state = float("inf"), None  # type: float, BitMatrix | None
 
+    @classmethod
+    def start(
+        cls, qubo: Qubo, replica_count: int, seed: int, initial_states: ArrayLike | None
+    ) -> "Replicas":
+        """Start from the given states, checked, or from random ones; refuse too many replicas."""
+        require_memory(
+            f"annealing {replica_count:,} replicas of {qubo.variable_count:,} variables",
+            8 * replica_count * qubo.variable_count + 64 * qubo.coupling_count,
+            hint="use fewer replicas",
+        )
+        if initial_states is None:
+            return cls(qubo, random_states(qubo, replica_count, seed), seed)
+        states = require_bits("initial_states", initial_states, count=qubo.variable_count)
+        if states.shape != (replica_count, qubo.variable_count):
+            raise ShapeError(
+                f"initial_states must have {replica_count} rows, one per replica; "
+                f"got {states.shape}"
+            )
+        return cls(qubo, states, seed)
+
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Sweep once at each temperature."""
         blocks = (self._packed, self._energies, self._generators)
@@ -101,29 +121,6 @@ def random_states(qubo: Qubo, replica_count: int, seed: int) -> BitMatrix:
     """Draw every bit of every replica from a fair coin."""
     generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
     return generator.integers(0, 2, (replica_count, qubo.variable_count), dtype=np.int8)
-
-
-def first_states(
-    qubo: Qubo, replica_count: int, seed: int, initial_states: ArrayLike | None
-) -> BitMatrix:
-    """Return the given states after checking them, or random ones."""
-    if initial_states is None:
-        return random_states(qubo, replica_count, seed)
-    states = require_bits("initial_states", initial_states, count=qubo.variable_count)
-    if states.shape != (replica_count, qubo.variable_count):
-        raise ShapeError(
-            f"initial_states must have {replica_count} rows, one per replica; got {states.shape}"
-        )
-    return states
-
-
-def require_room(qubo: Qubo, replica_count: int) -> None:
-    """Refuse more replicas than fit into memory."""
-    require_memory(
-        f"annealing {replica_count:,} replicas of {qubo.variable_count:,} variables",
-        8 * replica_count * qubo.variable_count + 64 * qubo.coupling_count,
-        hint="use fewer replicas",
-    )
 
 
 def threads(thread_count: int | None) -> Any:
