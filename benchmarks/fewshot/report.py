@@ -26,7 +26,7 @@ from fewshot.study import (
     FewShot,
     Results,
 )
-from qubonn.experiments import Cell, Table
+from qubonn.experiments import Table
 from qubonn.experiments.tables import mean_and_spread
 
 # Bernardelli, Gualandi, Milanesi, Lau, Yorke-Smith: Multiobjective Linear Ensembles for Robust and
@@ -243,4 +243,4 @@ def _bytes(cells: Sequence[Sequence[Score]]) -> str:
 def _table(
     title: str, heads: tuple[str, ...], rows: Sequence[Sequence[str]], caption: str = ""
 ) -> Table:
-    return Table(title, title, heads, [tuple(map(Cell, row)) for row in rows], caption)
+    return Table(title, title, heads, rows, caption)

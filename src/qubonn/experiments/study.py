@@ -51,7 +51,7 @@ class Study(ABC):
     ...         return {"eyes": int(eyes)}
     >>> study = Dice(name="dice", settings=({"faces": 6}, {"faces": 20}))
     >>> study.perform({"faces": 6}, study.seed_of(Run({"faces": 6}, 0)), {})
-    {'eyes': 6}
+    {'eyes': 4}
     """
 
     name: str

@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +43,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Heads and rows; `groups` are the numbers of rows that belong together, in order.
+    """Heads and rows of cells or plain text; `groups` are the sizes of groups of rows, in order.
 
-    >>> table = Table("t", "Sizes", ("network", "bits"), [(Cell("fc(3)"), Cell("186", "(0)"))])
+    >>> table = Table("t", "Sizes", ("network", "bits"), [("fc(3)", Cell("186", "(0)"))])
     >>> print(table.markdown())
     | network | bits |
     |---|---|
@@ -55,9 +55,14 @@ class Table:
     name: str
     title: str
     heads: tuple[str, ...]
-    rows: Sequence[tuple[Cell, ...]]
+    lines: InitVar[Iterable[Sequence[Cell | str]]]
     caption: str = ""
-    groups: Sequence[int] = field(default=())
+    groups: Sequence[int] = ()
+    rows: tuple[tuple[Cell, ...], ...] = field(init=False)
+
+    def __post_init__(self, lines: Iterable[Sequence[Cell | str]]) -> None:
+        made = (tuple(Cell(c) if isinstance(c, str) else c for c in line) for line in lines)
+        object.__setattr__(self, "rows", tuple(made))
 
     @property
     def group_starts(self) -> set[int]:
@@ -106,9 +111,9 @@ def means_table(name: str, title: str, rows: Sequence[Row]) -> Table:
     numbers = list(dict.fromkeys(key for row in rows for key in _numbers(row)))
     lines = [
         (
-            *(Cell(_text(group[0].run.setting.get(key))) for key in keys),
-            Cell(str(len(group))),
-            *(Cell(mean_and_spread([_numbers(row).get(key) for row in group])) for key in numbers),
+            *(_text(group[0].run.setting.get(key)) for key in keys),
+            str(len(group)),
+            *(mean_and_spread([_numbers(row).get(key) for row in group]) for key in numbers),
         )
         for group in groups.values()
     ]

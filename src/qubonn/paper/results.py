@@ -43,7 +43,8 @@ HEADS = {
 
 def counts_table() -> Table:
     """The paper's table of networks, counted again."""
-    rows, data = [], letters(seed=0)
+    rows: list[tuple[Cell | str, ...]] = []
+    data = letters(seed=0)
     for counts in published_counts():
         network = topology(counts.network)
         size = TrainingProblem(network, data.train_inputs, data.train_outputs).size
@@ -61,7 +62,7 @@ def counts_table() -> Table:
         ]  # fmt: skip
         note = "built as conv(4x4x2)+fc(4)" if counts.network == 7 else ""
         name = Cell(counts.notation, note)
-        rows.append((Cell(str(counts.network)), name, *cells, Cell(f"{size.qubo_variables}")))
+        rows.append((str(counts.network), name, *cells, str(size.qubo_variables)))
     return Table(
         "table1",
         "Networks",
@@ -78,19 +79,20 @@ def results_table(summaries: Sequence[Summary]) -> Table:
     study = summaries[0].study
     measures = tuple(published(study.name)[0].numbers)
     found = {id(summary): compare(summary) for summary in summaries}
-    rows, groups = [], []
+    rows: list[tuple[Cell | str, ...]] = []
+    groups = []
     for setting in _settings_in(summaries):
-        lines = []
+        lines: list[tuple[Cell | str, ...]] = []
         printed = published_row(study, setting)
         if printed is not None:
-            numbers = (Cell(str(printed.numbers[measure])) for measure in measures)
-            lines.append((Cell("paper"), Cell(str(printed.run_count)), *numbers))
+            numbers = (str(printed.numbers[measure]) for measure in measures)
+            lines.append(("paper", str(printed.run_count), *numbers))
         for summary in summaries:
             one = summary.of_setting(setting)
             if one is not None:
                 compared = {c.measure: c for c in found[id(summary)] if c.setting == setting}
                 cells = (_ours(one, compared.get(measure), measure) for measure in measures)
-                lines.append((Cell(summary.engine_name), Cell(str(len(one.rows))), *cells))
+                lines.append((summary.engine_name, str(len(one.rows)), *cells))
         rows += [(*_setting_cells(study, setting), *line) for line in lines]
         groups.append(len(lines))
     return Table(
@@ -128,7 +130,7 @@ def agreement_table(summaries: Sequence[Summary]) -> Table:
             f"{np.mean(gaps):.3f}" if gaps else "-",
             f"{np.max(gaps):.3f}" if gaps else "-",
         )
-        rows.append(tuple(map(Cell, texts)))
+        rows.append(texts)
     return Table(
         "agreement",
         "Agreement",
@@ -162,7 +164,7 @@ def replicas_table(summaries: Sequence[Summary]) -> Table:
                 f"{one.mean('committee_size'):.0f}",
                 f"{100 * (one.values('feasible_count') > 0).mean():.0f} %",
             )
-            rows.append((*_setting_cells(study, setting), *map(Cell, texts)))
+            rows.append((*_setting_cells(study, setting), *texts))
     return Table(
         f"{study.name}-replicas",
         f"{study.title}: the other replicas",
@@ -188,7 +190,7 @@ def draws_table(summary: Summary) -> Table:
             f"{error:.3f}" if len(one.rows) > 1 else "",
             f"{one.mean('all_accuracy'):.3f}",
         )
-        rows.append((*_setting_cells(study, one.setting), *map(Cell, texts)))
+        rows.append((*_setting_cells(study, one.setting), *texts))
     return Table(
         f"{study.label}-draws-table",
         f"{study.title}: the effect of the draw of test images ({summary.engine_name})",
@@ -212,7 +214,7 @@ def temperatures_table(summary: Summary) -> Table:
             f"{tuned.record.get('lowest_energy', float('nan')):g}" if tuned else "",
             str(tuned.record.get("anneal_count")) if tuned else "",
         )
-        rows.append((*_setting_cells(summary.study, one.setting), *map(Cell, texts)))
+        rows.append((*_setting_cells(summary.study, one.setting), *texts))
     return Table(
         f"{summary.study.label}-temperatures",
         f"{summary.study.title}: temperatures ({summary.engine_name})",
@@ -229,7 +231,7 @@ def making_table(summaries: Sequence[Summary]) -> Table:
     for summary in summaries:
         study = summary.study
         counts = sorted({len(one.rows) for one in summary.settings})
-        tuned = {"once": "once a setting", "each": "each run"}[study.tune]
+        tuned = {"once": "once per setting", "each": "each run"}[study.tune]
         texts = (
             study.label,
             f"{len(summary.settings)} of {len(study.settings)}",
@@ -240,11 +242,11 @@ def making_table(summaries: Sequence[Summary]) -> Table:
             duration(summary.seconds),
             study.digest[:12],
         )
-        rows.append(tuple(map(Cell, texts)))
+        rows.append(texts)
     return Table(
         "making",
         "What was run",
-        ("study", "settings", "runs a setting", "replicas x sweeps", "temperatures", "seed",
+        ("study", "settings", "runs per setting", "replicas x sweeps", "temperatures", "seed",
          "time on one core", "digest of the study"),
         rows,
     )  # fmt: skip
@@ -257,10 +259,10 @@ def _settings_in(summaries: Sequence[Summary]) -> list[Setting]:
     return [every[text] for text in order if text in every]
 
 
-def _setting_cells(study: PaperStudy, setting: Setting) -> tuple[Cell, ...]:
+def _setting_cells(study: PaperStudy, setting: Setting) -> tuple[str, ...]:
     values = (setting[name] for name in study.columns)
     return tuple(
-        Cell("-" if one is None else f"{one:.2f}" if isinstance(one, float) else str(one))
+        "-" if one is None else f"{one:.2f}" if isinstance(one, float) else str(one)
         for one in values
     )
 

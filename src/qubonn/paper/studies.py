@@ -278,7 +278,9 @@ def measure(result: TrainingResult, images: TwoPixelImages) -> Record:
         "feasible_accuracy": _draw_accuracies(feasible[0], images)[first] if feasible else None,
         "committee_size": len(committee),
         "committee_accuracy": committee_draws[first],
-        "committee_training_accuracy": committee.accuracy(inputs, outputs),
+        "committee_training_accuracy": (
+            1.0 if feasible else committee.accuracy(inputs, outputs)  # all members are right
+        ),
         "small_committee_accuracy": _draw_accuracies(
             result.committee(SMALL_COMMITTEE), images
         )[first],
