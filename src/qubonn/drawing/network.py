@@ -87,12 +87,15 @@ def _curves(topology: "Topology", layout: NetworkLayout) -> Points:
     if topology.layer_shapes is not None:
         return layout.positions[ends]
     pairs = [(min(pair), max(pair)) for pair in ends.tolist()]
-    is_forward = np.diff(layout.column_of[ends]).reshape(-1) > 0
-    straight = {pair for pair, forward in zip(pairs, is_forward, strict=True) if forward}
+    columns = np.diff(layout.column_of[ends]).reshape(-1)  # that each arc goes forward
+    straight = {pair for pair, count in zip(pairs, columns, strict=True) if count > 0}
     counts, ranks = Counter(pairs), Counter[tuple[int, int]]()
-    curves = np.empty((len(pairs), len(CURVE_STEPS), 2))
+    starts, along = layout.positions[ends[:, 0]], np.diff(layout.positions[ends], axis=1)
+    curves = starts[:, None] + CURVE_STEPS[:, None] * along
     for arc, pair in enumerate(pairs):
         low, high = pair
+        if columns[arc] == 1 and counts[pair] == 1:
+            continue
         if low == high:
             size = layout.diameter_of[low] * (1 + 0.4 * ranks[pair])
             curves[arc] = _loop(layout.positions[low], size)
@@ -115,12 +118,10 @@ def _clear_bend(layout: NetworkLayout, low: int, high: int, least: float) -> flo
     is_upper = start[1] + end[1] >= -1e-9
     outward = 1.0 if (end[0] >= start[0]) == is_upper else -1.0
     is_next = abs(layout.column_of[low] - layout.column_of[high]) == 1
+    if (is_next and not least) or not layout.is_small_graph:
+        return outward * least
     others = np.setdiff1d(layout.visible, [low, high])
-    for size, side in product(BENDS, (outward, -outward)):
-        if size < least:
-            continue
-        if (is_next and not least) or not layout.is_small_graph:
-            return side * size
+    for size, side in product((size for size in BENDS if size >= least), (outward, -outward)):
         curve = _arch(start, end, side * size)
         distance = np.linalg.norm(curve[:, None] - layout.positions[others], axis=2)
         if (distance > 0.85 * layout.diameter_of[others]).all():
