@@ -34,3 +34,22 @@ def test_what_needs_a_long_run_is_skipped_without_one() -> None:
     contract = LiarContract()
     contract.test_it_stops_when_the_time_is_up()
     contract.test_it_returns_what_it_has_on_ctrl_c()
+
+
+def test_a_term_that_is_ignored_fails_the_contract() -> None:
+    class Ignoring(EngineContract):
+        def make_engine(self) -> Engine:
+            return Deaf()
+
+    with pytest.raises(AssertionError, match="'weight_price' is no term of"):
+        Ignoring().test_it_refuses_a_term_that_it_does_not_support()
+
+
+class Deaf:
+    """Claims a list of terms and ignores all others."""
+
+    supported_terms = frozenset({"activation", "product"})
+
+    def solve(self, problem: qn.TrainingProblem, **options: Any) -> qn.Solutions:
+        plain = replace(problem, extra_terms=())
+        return qn.LiftedAnnealing(replica_count=4, sweep_count=10).solve(plain, **options)

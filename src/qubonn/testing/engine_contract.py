@@ -8,12 +8,18 @@ Plain asserts, so any test runner that collects classes will do.
 """
 
 import time
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from qubonn.engines import Engine, Solutions
+from qubonn.errors import QubonnError
 from qubonn.formulation import TrainingProblem
+from qubonn.formulation.assignment import Assignment
+from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork
+from qubonn.quadratic import Hamiltonian
 from qubonn.samplers import Exhaustive
 from qubonn.stopping import Progress, Stop
 from qubonn.testing.sampler_contract import press_ctrl_c
@@ -90,6 +96,20 @@ class EngineContract:
         self.require_sound(found)
         assert problem.certify(found.network()).is_feasible
 
+    def test_it_refuses_a_term_that_it_does_not_support(self) -> None:
+        """The error names the term; an engine without `supported_terms` supports them all."""
+        problem = replace(planted_problem(Topology.dense(4, 3, 1), 9), extra_terms=[WeightPrice()])
+        engine = self.make_engine()
+        if not hasattr(engine, "supported_terms"):
+            self.require_sound(engine.solve(problem, seed=0))
+            return
+        try:
+            engine.solve(problem, seed=0)
+        except QubonnError as error:
+            assert WeightPrice.name in str(error)  # noqa: PT017 - works without pytest
+        else:
+            raise AssertionError(f"{WeightPrice.name!r} is no term of {engine.supported_terms}")
+
     def test_it_stops_when_the_time_is_up(self) -> None:
         """Minutes of work return soon, with networks, and say why."""
         engine = self.make_long_engine()
@@ -139,6 +159,22 @@ class EngineContract:
             found = engine.solve(problem, report=press_ctrl_c, time_limit=60)
             assert found.stop is Stop.INTERRUPTED
             self.require_sound(found)
+
+
+class WeightPrice:
+    """A term that no engine of the package has: each weight of +1 costs 1."""
+
+    name: ClassVar[str] = "weight_price"
+    sign: ClassVar[int] = 1
+    strength: float = 1
+
+    def hamiltonian(self, variables: Variables) -> Hamiltonian:
+        """Return the sum of the weight bits."""
+        return Hamiltonian.linear(variables.weight_variables, 1)
+
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+        """Return the number of weights of +1."""
+        return int((assignment.network.weight_spins > 0).sum())
 
 
 XOR = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
