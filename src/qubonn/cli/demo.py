@@ -72,7 +72,7 @@ def command(network: int, seed: int, out: Path, screen: Screen) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class DemoRun:
     """One training of all replicas: its result, and the energy as it fell."""
 
     posed: "PosedProblem"
@@ -88,8 +88,8 @@ class Demonstration:
 
     number: int
     letters: "Letters"
-    plain: Run  # the paper's training, gamma 0
-    margin: Run
+    plain: DemoRun  # the paper's training, gamma 0
+    margin: DemoRun
 
     @property
     def notation(self) -> str:
@@ -168,7 +168,7 @@ def _compile_engine() -> float:
     return time.perf_counter() - start
 
 
-def _run(letters: "Letters", number: int, margin_strength: float, seed: int) -> Run:
+def _run(letters: "Letters", number: int, margin_strength: float, seed: int) -> DemoRun:
     posed = _posed(letters, number, margin_strength)
     steps: list[tuple[float, float]] = []
     start = time.perf_counter()
@@ -181,7 +181,7 @@ def _run(letters: "Letters", number: int, margin_strength: float, seed: int) -> 
     )
     seconds = time.perf_counter() - start
     sweeps = tuple(round(part * result.info["sweeps"]) for part, _ in steps)
-    return Run(posed, result, sweeps, tuple(energy for _, energy in steps), seconds)
+    return DemoRun(posed, result, sweeps, tuple(energy for _, energy in steps), seconds)
 
 
 def _posed(letters: "Letters", number: int, margin_strength: float) -> "PosedProblem":

@@ -8,7 +8,7 @@ import click
 
 import qubonn as qn
 from qubonn.cli import options
-from qubonn.cli.predict import Model, load_model
+from qubonn.cli.predict import LoadedModel, load_model
 from qubonn.cli.qubo import problem_facts, qubo_document, qubo_facts
 from qubonn.cli.screen import Screen
 from qubonn.errors import FileFormatError, RangeError
@@ -66,7 +66,7 @@ def _inspected(path: Path, member: int) -> Inspected:
     )
 
 
-def _model(model: Model, member: int) -> Inspected:
+def _model(model: LoadedModel, member: int) -> Inspected:
     from qubonn.drawing.pictures import draw_network
 
     if member > len(model.members):
@@ -93,7 +93,7 @@ def _model(model: Model, member: int) -> Inspected:
     return facts, document, lambda out: draw_network(network, out)
 
 
-def _classifier(model: Model) -> tuple[Facts, dict[str, Any]]:
+def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
     trained = model.trained
     accuracies = [member.accuracy for member in trained.members_]
     names = "" if model.names is None else f": {_listed(model.names)}"

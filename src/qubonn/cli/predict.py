@@ -57,7 +57,7 @@ def command(
 
 
 @dataclass(frozen=True)
-class Model:
+class LoadedModel:
     """A network, a committee or a classifier, and the names of the columns it learned from."""
 
     path: Path
@@ -121,14 +121,14 @@ class Model:
         return columns
 
 
-def load_model(path: Path) -> Model:
+def load_model(path: Path) -> LoadedModel:
     """Read a .qubonn file."""
     trained: Any = qn.load(path)
     names = getattr(trained, "feature_names_in_", None)
     if names is None:
-        return Model(path, trained, None)
-    del trained.feature_names_in_  # `Model.read` matches the columns; scikit-learn sees arrays
-    return Model(path, trained, tuple(str(name) for name in names))
+        return LoadedModel(path, trained, None)
+    del trained.feature_names_in_  # columns are matched by `read`; scikit-learn sees arrays
+    return LoadedModel(path, trained, tuple(str(name) for name in names))
 
 
 def _write(screen: Screen, columns: dict[str, list[Any]], out: Path | None) -> None:

@@ -1,5 +1,6 @@
 """``qubonn report``: a store -> one HTML page, or Markdown with figures, and CSV."""
 
+import os
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -68,7 +69,8 @@ def command(
         if is_markdown:
             folder = files or out.with_suffix("")
             prose = None if template is None else template.read_text(encoding="utf-8")
-            contents[out] = report.markdown(_relative(folder, out.parent), prose)
+            place = Path(os.path.relpath(folder, out.parent)).as_posix()
+            contents[out] = report.markdown(place, prose)
             figures = report.write_figures(folder, contents[out])
         else:
             contents[out] = report.html()
@@ -95,10 +97,3 @@ def stores_in(places: tuple[Path, ...]) -> list[Path]:
         names = ", ".join(str(place) for place in places)
         raise FileFormatError(f"{names} must hold stores made by qubonn reproduce; there are none")
     return paths
-
-
-def _relative(folder: Path, base: Path) -> str:
-    try:
-        return folder.resolve().relative_to(base.resolve()).as_posix()
-    except ValueError:
-        return folder.as_posix()
