@@ -51,55 +51,35 @@ class Ellipsis:
     text: str
 
 
-@dataclass(frozen=True)
 class NetworkLayout:
-    """All groups side by side."""
+    """All groups side by side; a side of more than `most_nodes` nodes is shortened."""
 
-    groups: list[Group]
-    visible: IntVector  # nodes that are not left out
-    arcs: IntVector  # that are drawn
-    is_small_graph: bool  # small enough for arrowheads and numbers, and not in layers
-    middles: Points  # x of each group
-    positions: Points  # by node; NaN for those left out
-    pitch_of: NDArray[np.float64]  # distance between rows, by node
-    diameter_of: NDArray[np.float64]
-    column_of: IntVector
-    ellipses: list[Ellipsis]
-
-
-def layout_of(topology: "Topology", most_nodes: int) -> NetworkLayout:
-    """Put the groups side by side; a side of more than `most_nodes` nodes is shortened."""
-    groups = list(_groups(topology))
-    largest_pitch = 1.7 if topology.layer_shapes is None else 1.05
-    blocks = [_block(group.shape, most_nodes, largest_pitch) for group in groups]
-    widths, heights = np.array([block.size for block in blocks]).T
-    middles = np.cumsum(widths + max(3.0, 0.5 * heights.max())) - widths / 2
-    positions = np.empty((topology.node_count, 2))
-    pitch_of, diameter_of = np.empty((2, topology.node_count))
-    column_of = np.empty(topology.node_count, dtype=np.int64)
-    ellipses = []
-    for column, (group, block) in enumerate(zip(groups, blocks, strict=True)):
-        shift = np.array([middles[column], 0.0])
-        positions[group.nodes], column_of[group.nodes] = block.positions + shift, column
-        pitch_of[group.nodes], diameter_of[group.nodes] = block.pitch, block.diameter
-        ellipses += [replace(dots, middle=dots.middle + shift) for dots in block.ellipses]
-    visible = np.flatnonzero(~np.isnan(positions[:, 0]))
-    arcs = np.sort(np.concatenate([group.arcs for group in groups]))
-    ends = np.stack([topology.source_of[arcs], topology.target_of[arcs]])
-    arcs = arcs[np.isin(ends, visible).all(axis=0)]
-    is_small_graph = topology.layer_shapes is None and len(arcs) <= 150 and len(visible) <= 60
-    return NetworkLayout(
-        groups,
-        visible,
-        arcs,
-        is_small_graph,
-        middles,
-        positions,
-        pitch_of,
-        diameter_of,
-        column_of,
-        ellipses,
-    )
+    def __init__(self, topology: "Topology", most_nodes: int) -> None:
+        is_graph, node_count = topology.layer_shapes is None, topology.node_count
+        self.groups = list(_groups(topology))
+        blocks = [
+            _block(group.shape, most_nodes, 1.7 if is_graph else 1.05) for group in self.groups
+        ]
+        widths, heights = np.array([block.size for block in blocks]).T
+        self.middles = np.cumsum(widths + max(3.0, 0.5 * heights.max())) - widths / 2  # of groups
+        self.positions: Points = np.empty((node_count, 2))  # by node; NaN for those left out
+        self.pitch_of = np.empty(node_count)  # distance between rows, by node
+        self.diameter_of = np.empty(node_count)
+        self.column_of = np.empty(node_count, dtype=np.int64)
+        self.ellipses: list[Ellipsis] = []
+        for column, (group, block) in enumerate(zip(self.groups, blocks, strict=True)):
+            shift = np.array([self.middles[column], 0.0])
+            self.positions[group.nodes] = block.positions + shift
+            self.pitch_of[group.nodes] = block.pitch
+            self.diameter_of[group.nodes] = block.diameter
+            self.column_of[group.nodes] = column
+            self.ellipses += [replace(dots, middle=dots.middle + shift) for dots in block.ellipses]
+        self.visible = np.flatnonzero(~np.isnan(self.positions[:, 0]))  # nodes not left out
+        arcs = np.sort(np.concatenate([group.arcs for group in self.groups]))
+        ends = np.stack([topology.source_of[arcs], topology.target_of[arcs]])
+        self.arcs: IntVector = arcs[np.isin(ends, self.visible).all(axis=0)]  # that are drawn
+        is_small = len(self.arcs) <= 150 and len(self.visible) <= 60
+        self.is_small_graph = is_graph and is_small  # and gets arrowheads and numbers
 
 
 # ---- which nodes stand together ----

@@ -16,7 +16,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import IntVector, SpinVector, require_count, require_spins
-from qubonn.drawing.layout import SHEET_AXES, NetworkLayout, Points, layout_of
+from qubonn.drawing.layout import SHEET_AXES, NetworkLayout, Points
 from qubonn.drawing.palette import ARC, HIDDEN, INK, INPUT, NEGATIVE, OUTPUT, POSITIVE
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def draw_topology(
         spins = require_spins(
             "weight_spins", weight_spins, count=topology.weight_count, of="weight"
         )
-    layout = layout_of(topology, require_count("most_nodes", most_nodes, least=2))
+    layout = NetworkLayout(topology, require_count("most_nodes", most_nodes, least=2))
     curves = _curves(topology, layout)
     sheets = _outlines(layout, [group.sheet_corners for group in layout.groups], 0.75)
     frame = _frame(layout, (curves, sheets), has_key=spins is not None)
