@@ -1,4 +1,4 @@
-"""The road through somebody else's machine: qubo, a solver that reads only that file, decode."""
+"""An external machine end to end: qubo, a solver that reads only that file, decode."""
 
 import json
 import subprocess

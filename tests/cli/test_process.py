@@ -127,7 +127,7 @@ def test_a_training_that_is_stopped_leaves_a_model_that_works(
 
 
 def test_ctrl_c_before_anything_is_trained_leaves_nothing(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "slow.csv")  # the reader waits for somebody to write
+    os.mkfifo(tmp_path / "slow.csv")  # the reader waits for a writer
     command = [
         *QUBONN,
         "train",

@@ -195,8 +195,8 @@ class _Columns:
         dropped = {rows.place(name) for name in drop}
         if label_place in dropped:
             raise ShapeError(f"{rows.source}: the target column {target!r} must not be dropped")
-        asked = range(rows.width) if keep is None else [rows.place(name) for name in keep]
-        kept = tuple(n for n in asked if n not in dropped and n != label_place)
+        wanted = range(rows.width) if keep is None else [rows.place(name) for name in keep]
+        kept = tuple(n for n in wanted if n not in dropped and n != label_place)
         if not kept:
             raise ShapeError(
                 f"{rows.source} must have at least one column of numbers besides the target; "
