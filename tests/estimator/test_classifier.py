@@ -326,7 +326,7 @@ CYCLE = qn.Topology.from_arcs([(0, 4), (4, 5), (5, 4), (5, 6)], inputs=4, output
         ({"binariser": "best"}, RangeError, "binariser must be 'auto'"),
         ({"binariser": 0}, RangeError, "binariser must be at least 1"),
         ({"binariser": None}, RangeError, "binariser must be 'auto'"),
-        ({"binariser": qn.Threshold([1, 2])}, ShapeError, "binariser must take 4 columns"),
+        ({"binariser": qn.Threshold([1, 2])}, ShapeError, "binariser must encode 4 columns"),
         ({"label_code": "morse"}, RangeError, "label_code must be 'auto'"),
         ({"label_code": qn.CodeBook.one_hot("ab")}, AlphabetError, "must have the 3 classes"),
         ({"label_code": qn.CodeBook.one_hot("abc")}, AlphabetError, "must be among the 3 classes"),

@@ -1,4 +1,4 @@
-"""Which spins a column of numbers becomes, chosen by what the column holds.
+"""The encoder of a matrix, chosen by the numbers in its columns.
 
 Matrix of numbers -> InputEncoder.  Paper, section "Experimental set-up" (several input nodes for
 each pixel of a grey-scale image).
@@ -13,23 +13,25 @@ from qubonn.checks import require_count
 from qubonn.encoding import InputEncoder, Thermometer, Threshold
 from qubonn.errors import RangeError, ShapeError
 
-ALL_SPINS = 256  # of all columns together, about; more gained nothing on the four data sets
+ALL_SPINS = 256  # of all columns together, about; more gained nothing on the four datasets
 MOST_SPINS = 15  # of one column
-EXAMPLES_PER_SPIN = 4  # a threshold that fewer examples speak for is noise
+EXAMPLES_PER_SPIN = 4  # a threshold with fewer examples is noise
 
 
 def fit_binariser(
     wanted: object, X: NDArray[Any], *, is_image: bool = False, is_planar: bool = False
 ) -> InputEncoder:
-    """Return the encoder that was asked for, fitted to `X`.
+    """Return the encoder that `wanted` names, fitted to `X`.
 
-    `wanted` is "auto", "threshold", "thermometer", a number of spins for each column, or an encoder
-    as it is. Pixels of an image share one scale, so that one level serves all; `is_planar` asks for
-    one spin a column, as convolutions need.
+    `wanted` is "auto", "threshold", "thermometer", a number of spins for each column, or an
+    encoder. The pixels of an image share one scale, so one level serves all; `is_planar` requires
+    one spin per column, as convolutions need.
     """
-    if not isinstance(wanted, str):
-        return _given(wanted, X)
     spins = spins_per_column(len(X), X.shape[1])
+    if isinstance(wanted, (int, np.integer)):
+        return thermometer(X, require_count("binariser", wanted))
+    if hasattr(wanted, "encode") and hasattr(wanted, "column_count"):
+        return _fitting(wanted, X)
     if wanted == "auto":
         if holds_spins_or_bits(X):
             return Threshold(0)
@@ -37,19 +39,20 @@ def fit_binariser(
             return thermometer(X, spins)
         if is_sparse(X):
             return Threshold(float(X.min()))
-        return Threshold(_middle(X)) if is_image else Threshold.fit(X)
+        middle = float(X.min()) / 2 + float(X.max()) / 2
+        return Threshold(middle) if is_image else Threshold.fit(X)
     if wanted == "threshold":
         return Threshold.fit(X)
     if wanted == "thermometer":
         return thermometer(X, spins)
     raise RangeError(
         "binariser must be 'auto', 'threshold', 'thermometer', a number of spins for each column, "
-        f"or an encoder such as Threshold(0); got {wanted!r}"
+        f"or an encoder such as Threshold(0); got {wanted!r:.60}"
     )
 
 
 def spins_per_column(example_count: int, column_count: int) -> int:
-    """Return how many spins a column of many distinct numbers gets.
+    """Return the number of spins for a column of many distinct numbers.
 
     >>> spins_per_column(112, 4), spins_per_column(1347, 64), spins_per_column(60_000, 784)
     (15, 4, 1)
@@ -69,7 +72,7 @@ def holds_spins_or_bits(X: NDArray[Any]) -> bool:
 def is_sparse(X: NDArray[Any]) -> bool:
     """Whether the smallest number of all is more frequent than all others together.
 
-    Ink on paper, counts of words: what matters is where there is something.
+    As in ink on paper or counts of words: a number matters if it is not the smallest.
 
     >>> is_sparse(np.array([[0, 0, 0, 9], [0, 2, 0, 0]])), is_sparse(np.array([[0, 1, 2]]))
     (True, False)
@@ -101,22 +104,11 @@ def _column(numbers: NDArray[np.float64], spins: int) -> tuple[Any, Any]:
     return np.where((low <= middle) & (middle < high), middle, low), distinct
 
 
-def _middle(X: NDArray[Any]) -> float:
-    """Return the number halfway between the smallest and the largest."""
-    return float(X.min()) / 2 + float(X.max()) / 2
-
-
-def _given(wanted: Any, X: NDArray[Any]) -> InputEncoder:
-    if isinstance(wanted, (int, np.integer)):
-        return thermometer(X, require_count("binariser", wanted))
-    if not (hasattr(wanted, "encode") and hasattr(wanted, "spin_count")):
-        raise RangeError(
-            "binariser must be 'auto', 'threshold', 'thermometer', a number of spins for each "
-            f"column, or an encoder such as Threshold(0); got {wanted!r:.60}"
-        )
-    encoder: InputEncoder = wanted
+def _fitting(encoder: Any, X: NDArray[Any]) -> InputEncoder:
     if encoder.column_count not in (None, X.shape[1]):
         raise ShapeError(
-            f"binariser must take {X.shape[1]} columns, as X has; it takes {encoder.column_count}"
+            f"binariser must encode {X.shape[1]} columns, as X has; it encodes "
+            f"{encoder.column_count}"
         )
-    return encoder
+    fitting: InputEncoder = encoder
+    return fitting

@@ -1,6 +1,6 @@
-"""Images seen from a little to the left, to the right, above and below.
+"""Images shifted by a few pixels, to train on.
 
-Rows of pixels -> the same rows, then copies of them moved by a few pixels.
+Rows of pixels -> the same rows, then shifted copies of them.
 """
 
 from math import prod
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from qubonn.checks import require_count, require_memory
 from qubonn.errors import RangeError, ShapeError
 
-LEAST_SIDE = 24  # pixels; in smaller images one pixel is no small step
+LEAST_SIDE = 24  # pixels; for smaller images one pixel is a large step
 MOST_IMAGES, MOST_PIXELS = 5_000, 4_000_000  # that "auto" makes copies of, one by one and in all
 
 
 def shift_for(
     wanted: object, image_shape: tuple[int, ...] | None, image_count: int, *, is_usual: bool
 ) -> int:
-    """Return how many pixels to move images by, at most: `wanted`, or what "auto" chooses.
+    """Return the largest shift of images in pixels: `wanted`, or the choice of "auto".
 
-    "auto" is one pixel for up to 5,000 images and 4,000,000 pixels in all, whose sides have 24
-    pixels or more, where dense layers are trained as usual; otherwise images stay where they are.
+    "auto" is one pixel for up to 5,000 images and 4,000,000 pixels in all, with sides of 24 pixels
+    or more, where dense layers are trained as usual; otherwise 0.
 
     >>> shift_for("auto", (28, 28), 100, is_usual=True), shift_for("auto", None, 9, is_usual=True)
     (1, 0)
@@ -42,7 +42,7 @@ def shift_for(
 
 
 def copy_count(shift: int) -> int:
-    """Return how often each image is seen.
+    """Return the number of copies of each image, with the original.
 
     >>> copy_count(0), copy_count(1)
     (1, 9)
@@ -56,20 +56,20 @@ def with_shifts(
     image_shape: tuple[int, ...] | None,
     shift: int,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the images as they are, then all of them moved by up to `shift` pixels each way.
+    """Return the original images, then all of them shifted by up to `shift` pixels each way.
 
-    Pixels that come in from outside repeat the edge. `rows` are examples x pixels, channels first;
-    classes come along.
+    Pixels from outside repeat the edge. `rows` are examples x pixels, channels first; the classes
+    are repeated too.
 
     >>> rows, classes = with_shifts(np.array([[1, 2, 3, 4]]), np.array([7]), (2, 2), 1)
-    >>> rows[:3].tolist(), classes.shape  # as it is, up and left, up
+    >>> rows[:3].tolist(), classes.shape  # original, up and left, up
     ([[1, 2, 3, 4], [4, 4, 4, 4], [3, 4, 3, 4]], (9,))
     """
     if not shift or image_shape is None:
         return rows, class_of
     copies = copy_count(shift)
     hint = "use fewer images, or shifts=0"
-    require_memory("moved images", (copies + 1) * rows.nbytes, hint=hint)
+    require_memory("shifted images", (copies + 1) * rows.nbytes, hint=hint)
     *channels, height, width = image_shape
     images = rows.reshape(len(rows), *channels, height, width)
     edges = [(0, 0)] * (images.ndim - 2) + [(shift, shift)] * 2
@@ -83,7 +83,7 @@ def with_shifts(
 
 
 def _gains(image_shape: tuple[int, ...], image_count: int) -> bool:
-    """Whether copies are worth their time: a pixel is a small step, and there are not too many."""
+    """Whether copies are worth their time: sides are large, and images not too many."""
     is_large = min(image_shape[-2:]) >= LEAST_SIDE
     is_quick = image_count <= MOST_IMAGES and image_count * prod(image_shape) <= MOST_PIXELS
     return is_large and is_quick

@@ -47,7 +47,10 @@ _MEMBER: dict[str, Any] = {
     "sweep_count": (int, type(None)),
     "seconds": (int, float),
 }
-_THERMOMETER = ("thresholds", "column_of", "bin_values")
+_ENCODERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (Threshold, ("levels",)),
+    (Thermometer, ("thresholds", "column_of", "bin_values")),
+)
 _FITTED = ("binariser", "label_code", "topology")  # arguments that a fitted classifier holds
 _SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # homes of other arguments
 _NOT_PLAIN = object()
@@ -99,11 +102,9 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
             for member in classifier.members_
         ],
     }
-    arrays = committee_arrays(classifier.committee_)
-    if hasattr(classifier, "feature_names_in_"):
-        arrays["feature_names"] = _text_array("feature names", classifier.feature_names_in_)
-    arrays |= _described_arrays("classifier", CLASSIFIER, description, encoding)
-    write_arrays(path, arrays)
+    names = getattr(classifier, "feature_names_in_", None)
+    arrays = _described_arrays("classifier", CLASSIFIER, description, encoding, names)
+    write_arrays(path, committee_arrays(classifier.committee_) | arrays)
 
 
 def _classifier(arrays: Arrays) -> "QuboClassifier":
@@ -122,11 +123,9 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
         shift=require_count("shift", description.get("shift", 0), least=0),
         is_interrupted=description.get("is_interrupted") is True,
     )
-    names = arrays.get("feature_names")
+    names = _feature_names(arrays, width)
     if names is not None:
-        if names.dtype.kind != "U" or names.shape != (width,):
-            raise FileFormatError(f"feature_names must be {width} texts")
-        classifier.feature_names_in_ = names.astype(object)
+        classifier.feature_names_in_ = names
     classifier.set_params(**_parameters(description, classifier, encoding))
     return classifier
 
@@ -168,13 +167,12 @@ def save_problem(posed: PosedProblem, path: str | os.PathLike[str]) -> None:
     """Write a posed problem without its QUBO to `path`, whole or not at all."""
     description = {
         "n_features_in": posed.column_count,
-        "names": None if posed.names is None else list(posed.names),
         "target": posed.target,
         "strengths": {name: getattr(posed.problem, name) for name in STRENGTHS},
     }
     arrays = topology_arrays(posed.encoding.topology)
     arrays |= {"inputs": posed.problem.input_spins, "outputs": posed.problem.output_spins}
-    arrays |= _described_arrays("problem", PROBLEM, description, posed.encoding)
+    arrays |= _described_arrays("problem", PROBLEM, description, posed.encoding, posed.names)
     write_arrays(path, arrays)
 
 
@@ -191,30 +189,20 @@ def load_problem(path: str | os.PathLike[str]) -> PosedProblem:
         if not isinstance(strengths, dict) or set(strengths) != set(STRENGTHS):
             raise FileFormatError(f"strengths must be {', '.join(STRENGTHS)}")
         problem = TrainingProblem(topology, arrays["inputs"], arrays["outputs"], **strengths)
-        names, target = _names(description, width), description.get("target")
+        names, target = _feature_names(arrays, width), description.get("target")
         if target is not None and not isinstance(target, str):
             raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
-        return PosedProblem(encoding, problem, width, names, target)
-
-
-def _names(description: dict[str, Any], width: int) -> tuple[str, ...] | None:
-    names = description.get("names")
-    if names is None:
-        return None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FileFormatError(f"names must be texts; got {shown(names)}")
-    if len(names) != width or len(set(names)) != width:
-        raise FileFormatError(f"names must be {width} different texts, one for each column")
-    return tuple(names)
+        named = None if names is None else tuple(names.tolist())
+        return PosedProblem(encoding, problem, width, named, target)
 
 
 # ---- descriptions and encodings ----
 
 
 def _described_arrays(
-    part: str, kind: str, description: dict[str, Any], encoding: Encoding
+    part: str, kind: str, description: dict[str, Any], encoding: Encoding, names: Any
 ) -> Arrays:
-    """Return a description as JSON in one part, and the parts of an encoding but its topology."""
+    """Return a description as JSON in one part, an encoding without topology, names of columns."""
     classes = encoding.book.classes
     document = {
         "format": kind,
@@ -222,7 +210,8 @@ def _described_arrays(
         "classes_are_objects": classes.dtype.kind == "O",
         **description,
     }
-    return {
+    named = {} if names is None else {"feature_names": _text_array("feature names", names)}
+    return named | {
         part: np.frombuffer(json.dumps(document).encode(), dtype=np.uint8),
         "classes": _text_array("classes", classes),
         "codewords": np.asarray(encoding.book.codewords),
@@ -252,13 +241,12 @@ def _encoding(
 
 
 def _encoder_arrays(encoder: InputEncoder) -> Arrays:
-    if isinstance(encoder, Threshold):
-        return {"binariser_levels": np.asarray(encoder.levels)}
-    if isinstance(encoder, Thermometer):
-        return {f"binariser_{name}": getattr(encoder, name) for name in _THERMOMETER}
     if isinstance(encoder, BitPlanes):
         numbers = [encoder.bits, encoder.gray, encoder.column_count or 0]  # 0: any
         return {"binariser_planes": np.array(numbers, dtype=np.int64)}
+    for kind, names in _ENCODERS:
+        if isinstance(encoder, kind):
+            return {f"binariser_{name}": np.asarray(getattr(encoder, name)) for name in names}
     raise AlphabetError(
         f"a file without pickle cannot hold a binariser of type {type(encoder).__name__}: use "
         "Threshold, Thermometer or BitPlanes, or save with joblib.dump"
@@ -266,21 +254,30 @@ def _encoder_arrays(encoder: InputEncoder) -> Arrays:
 
 
 def _encoder(arrays: Arrays) -> InputEncoder:
-    if "binariser_levels" in arrays:
-        return Threshold(arrays["binariser_levels"])
     if "binariser_planes" in arrays:
         planes = arrays["binariser_planes"]
         if planes.shape != (3,) or planes.dtype.kind != "i":
             raise FileFormatError("binariser_planes must be three whole numbers")
         bits, gray, column_count = planes.tolist()
         return BitPlanes(bits, gray=bool(gray), column_count=column_count or None)
-    parts = [arrays.get(f"binariser_{name}") for name in _THERMOMETER]
-    if any(part is None for part in parts):
-        raise FileFormatError("it must have the parts of a binariser")
-    return Thermometer(*parts)  # type: ignore[arg-type]
+    for kind, names in _ENCODERS:
+        parts = [arrays[f"binariser_{name}"] for name in names if f"binariser_{name}" in arrays]
+        if len(parts) == len(names):
+            encoder: InputEncoder = kind(*parts)
+            return encoder
+    raise FileFormatError("it must have the parts of a binariser")
 
 
-def _text_array(name: str, values: NDArray[Any]) -> NDArray[Any]:
+def _feature_names(arrays: Arrays, width: int) -> NDArray[Any] | None:
+    names = arrays.get("feature_names")
+    if names is None:
+        return None
+    if names.dtype.kind != "U" or names.shape != (width,):
+        raise FileFormatError(f"feature_names must be {width} texts")
+    return names.astype(object)
+
+
+def _text_array(name: str, values: Any) -> NDArray[Any]:
     """Return an array without objects; objects must be texts."""
     array = np.asarray(values)
     if array.dtype.kind in "biufSU":
