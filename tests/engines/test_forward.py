@@ -1,4 +1,4 @@
-"""ForwardAnnealing against its slowest twin: a forward pass for every energy."""
+"""ForwardAnnealing: what it finds, and what it does with noise, batches, limits and interrupts."""
 
 import tracemalloc
 from dataclasses import replace
@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from qubonn.checks import SpinMatrix
-from qubonn.datasets import letters
-from qubonn.encoding import CodeBook
+from engines.forward_twin import (
+    ENGINE,
+    letters_problem,
+    many_examples,
+    network_of,
+    one_hot_problem,
+    random_problem,
+    slow_energy,
+)
 from qubonn.engines import (
     Engine,
     ForwardAnnealing,
@@ -22,311 +25,11 @@ from qubonn.engines import (
     forward_packing,
 )
 from qubonn.engines.forward import _Run, measured_temperatures
-from qubonn.errors import AlphabetError, RangeError, TopologyError
+from qubonn.errors import RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Stop
 from qubonn.topology import Topology
-
-ENGINE = ForwardAnnealing(replica_count=3, sweep_count=5)
-
-
-def slow_energy(
-    problem: TrainingProblem, engine: ForwardAnnealing, network: BinaryNetwork
-) -> float:
-    """Return the engine's energy of a network, straight from its docstring."""
-    hidden_count = problem.topology.hidden_count
-    sums = network.pre_activations(problem.input_spins)
-    hidden, outputs = sums[:, :hidden_count], sums[:, hidden_count:]
-    target = engine.cost_for(problem).target_margin
-    if target is None:
-        terms = problem.topology.fan_in[problem.topology.outputs.start :] + 1
-        violation = missing_terms(outputs, problem.output_spins, terms)
-    else:
-        violation = missing_leads(outputs, problem.output_spins, target)
-    sizes = (
-        np.abs(hidden) if engine.margin_cap is None else np.abs(hidden).clip(0, engine.margin_cap)
-    )
-    pull = problem.field.weights @ network.weight_spins + problem.field.biases @ network.bias_spins
-    return float(violation - problem.margin_strength * sizes.sum() - pull)
-
-
-def missing_terms(sums: NDArray[Any], wanted: SpinMatrix, terms: NDArray[Any]) -> float:
-    """Positive terms that outputs lack to be +1, or have too many to be -1."""
-    positive = (sums + terms) // 2
-    needed = terms // 2 + 1
-    lacking, excess = np.maximum(needed - positive, 0), np.maximum(positive - needed + 1, 0)
-    return float(np.where(wanted > 0, lacking, excess).sum())
-
-
-def missing_leads(sums: NDArray[Any], wanted: SpinMatrix, target: int) -> float:
-    """Half of what the right class's lead over each other class lacks of the target."""
-    right = sums[wanted > 0][:, None]
-    lacking = np.maximum(target - (right - sums), 0) / 2
-    return float(lacking[wanted < 0].sum())
-
-
-def flipped(spins: NDArray[np.int8], place: int) -> NDArray[np.int8]:
-    other = spins.copy()
-    other[place] *= -1
-    return other
-
-
-def slow_changes(
-    problem: TrainingProblem, engine: ForwardAnnealing, network: BinaryNetwork
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return energy changes of all weights and all biases, one full forward pass each."""
-    before = slow_energy(problem, engine, network)
-    weights, biases = network.weight_spins, network.bias_spins
-    by_weight = [
-        slow_energy(problem, engine, replace_network(network, flipped(weights, w), biases)) - before
-        for w in range(len(weights))
-    ]
-    by_bias = [
-        slow_energy(problem, engine, replace_network(network, weights, flipped(biases, j))) - before
-        for j in range(len(biases))
-    ]
-    return np.array(by_weight), np.array(by_bias)
-
-
-def replace_network(network: BinaryNetwork, weights: Any, biases: Any) -> BinaryNetwork:
-    return BinaryNetwork(network.topology, weights, biases)
-
-
-@st.composite
-def topologies(draw: st.DrawFn, outputs: int) -> Topology:
-    """Layers, convolutions, or any graph: skips, parallel arcs, weights shared by any arcs."""
-    kind = draw(st.sampled_from(["layers", "layers", "convolution", "graph"]))
-    if kind == "layers":
-        layers = draw(st.lists(st.integers(1, 5), max_size=3))
-        return Topology.dense(draw(st.integers(1, 9)), *layers, outputs)
-    if kind == "convolution":
-        notation = draw(st.sampled_from(["conv(2x2)", "conv(2x2x2)+fc(2)", "conv(3x3)+conv(2x2)"]))
-        return Topology.parse(notation, inputs=(4, 4), outputs=outputs)
-    inputs, hidden = draw(st.integers(1, 4)), draw(st.integers(0, 6))
-    nodes = inputs + hidden + outputs
-    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
-    pairs = [(source, target) for target in range(inputs, nodes) for source in range(target)]
-    times = generator.choice([0, 0, 1, 2], size=len(pairs))
-    arcs = np.repeat(np.array(pairs), times, axis=0) if times.any() else np.array(pairs[:1])
-    different = draw(st.sampled_from([1.0, 0.5, 0.1]))
-    if different < 1:  # arcs share weights at random
-        numbers = generator.integers(1 + int(different * len(arcs)), size=len(arcs))
-        arcs = np.column_stack([arcs, np.unique(numbers, return_inverse=True)[1]])
-    return Topology.from_arcs(arcs, inputs=inputs, outputs=outputs, nodes=nodes)
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
-    """A random problem and an engine in one of its modes; strengths that float64 adds exactly."""
-    is_pairwise = draw(st.booleans())
-    outputs = draw(st.integers(2 if is_pairwise else 1, 4))
-    topology = draw(topologies(outputs))
-    fan_in = topology.fan_in[topology.outputs.start :]
-    is_pairwise &= len(set(fan_in % 2)) == 1
-    is_pairwise &= not (topology.source_of >= topology.outputs.start).any()
-    count = draw(st.integers(1, 70))
-    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
-    wanted = 2 * generator.integers(2, size=(count, outputs)) - 1
-    if is_pairwise:
-        wanted = 2 * np.eye(outputs, dtype=np.int64)[generator.integers(outputs, size=count)] - 1
-    field = Field.zero(topology)
-    if draw(st.booleans()):
-        sizes = topology.weight_count, topology.neuron_count
-        field = Field(*(generator.integers(-8, 9, size) / 8 for size in sizes))
-    problem = TrainingProblem(
-        topology,
-        generator.normal(size=(count, topology.input_count)),
-        wanted,
-        margin_strength=draw(st.sampled_from([0, 0.25, 1, 1.5])),
-        field=field,
-    )
-    engine = ForwardAnnealing(
-        replica_count=2,
-        reading="largest" if is_pairwise else "signs",
-        target_margin=draw(st.sampled_from([None, 1, 4])) if is_pairwise else None,
-        margin_cap=draw(st.sampled_from([None, 1, 2, 5])),
-        softness=draw(st.sampled_from([None, None, 0.5, 2])),
-    )
-    return problem, engine
-
-
-def run_in(lanes: type, problem: TrainingProblem, engine: ForwardAnnealing, seed: int) -> _Run:
-    """Start a run whose lanes are no narrower than `lanes`."""
-    most = 0 if lanes is np.int32 else forward_packing.MOST_SMALL
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(forward_packing, "MOST_SMALL", most)
-        return _Run(problem, engine, seed)
-
-
-def network_of(run: _Run, number: int) -> BinaryNetwork:
-    weights, biases = run.packed.parameters(run.replicas)
-    return BinaryNetwork(run.problem.topology, weights[number], biases[number])
-
-
-@settings(deadline=None, max_examples=60)
-@pytest.mark.parametrize("lanes", [np.int16, np.int32])
-@given(case=cases(), seed=st.integers(0, 99))
-def test_the_energy_kept_over_many_flips_is_that_of_a_forward_pass(
-    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
-) -> None:
-    run = run_in(lanes, *case, seed)
-    before = [slow_energy(*case, network_of(run, r)) for r in range(2)]
-    assert (run.energies * run.unit).tolist() == before
-    run.sweep(np.geomspace(100, 0.1, 6)[:, None] * np.ones(run.groups.count))
-    after = [slow_energy(*case, network_of(run, r)) for r in range(2)]
-    assert (run.energies * run.unit).tolist() == after
-
-
-@settings(deadline=None, max_examples=60)
-@pytest.mark.parametrize("lanes", [np.int16, np.int32])
-@given(case=cases(), seed=st.integers(0, 99))
-def test_counts_and_activations_kept_over_many_flips_are_those_of_a_forward_pass(
-    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
-) -> None:
-    run = run_in(lanes, *case, seed)
-    run.sweep(np.full((4, run.groups.count), 10.0))
-    fresh = _Run(*case, seed, [network_of(run, 0), network_of(run, 1)])
-    count, blocks = run.problem.example_count, len(run.packed.examples.is_real)
-    kept, new = (state.replicas.counts for state in (run, fresh))
-    shape = (2, run.problem.topology.neuron_count, blocks * kept.shape[-1])
-    np.testing.assert_array_equal(
-        kept.reshape(shape)[:, :, :count], new.reshape(shape)[:, :, :count]
-    )
-    for r in range(2):
-        spins = run.packed.activation_spins(run.packed.one(run.replicas, r))
-        network = network_of(run, r)
-        forward = network.forward(run.problem.input_spins).activation_spins
-        np.testing.assert_array_equal(spins, forward[:, run.problem.topology.input_count :])
-
-
-@settings(deadline=None, max_examples=40)
-@pytest.mark.parametrize("lanes", [np.int16, np.int32])
-@given(case=cases(), seed=st.integers(0, 99))
-def test_changes_are_those_of_a_forward_pass_for_every_flip(
-    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
-) -> None:
-    run = run_in(lanes, *case, seed)
-    run.sweep(np.full((2, run.groups.count), 10.0))
-    expected = np.concatenate(slow_changes(*case, network_of(run, 0)))
-    np.testing.assert_array_equal(run.flip_costs()[0], expected)
-
-
-def window_of(problem: TrainingProblem, engine: ForwardAnnealing, neuron: int) -> int:
-    """Return how far from its threshold a hidden neuron is soft."""
-    assert engine.softness is not None
-    fan_in = float(problem.topology.fan_in[problem.topology.input_count + neuron])
-    return max(1, round(engine.softness * float(np.sqrt(fan_in))))
-
-
-def soft_energy(
-    problem: TrainingProblem, engine: ForwardAnnealing, network: BinaryNetwork, neuron: int
-) -> float:
-    """Return the energy expected if noise is added to one hidden neuron's pre-activation."""
-    window = window_of(problem, engine, neuron)
-    sums = network.pre_activations(problem.input_spins)[:, neuron]
-    chance = np.clip((sums + window) / (2 * window), 0, 1)
-    costs = [clamped_costs(problem, engine, network, neuron, spin) for spin in (-1, 1)]
-    cap = np.inf if engine.margin_cap is None else engine.margin_cap
-    own = problem.margin_strength * np.minimum(np.abs(sums), cap).sum()
-    pull = problem.field.weights @ network.weight_spins + problem.field.biases @ network.bias_spins
-    return float((chance * (costs[1] - costs[0]) + costs[0]).sum() - own - pull)
-
-
-def clamped_costs(
-    problem: TrainingProblem,
-    engine: ForwardAnnealing,
-    network: BinaryNetwork,
-    neuron: int,
-    spin: int,
-) -> NDArray[np.float64]:
-    """Return what outputs and other neurons' margins cost in each example if a neuron is fixed."""
-    topology, first = problem.topology, problem.topology.input_count
-    spins = np.zeros((problem.example_count, topology.node_count))
-    sums = np.zeros_like(spins)
-    spins[:, :first] = problem.input_spins
-    for node in np.concatenate(topology.levels()):
-        arcs = np.flatnonzero(topology.target_of == node)
-        weights = network.weight_spins[topology.weight_of[arcs]]
-        sums[:, node] = spins[:, topology.source_of[arcs]] @ weights
-        sums[:, node] += network.bias_spins[node - first]
-        spins[:, node] = spin if node == first + neuron else np.where(sums[:, node] > 0, 1, -1)
-    cap = np.inf if engine.margin_cap is None else engine.margin_cap
-    margins = np.minimum(np.abs(sums[:, first : topology.outputs.start]), cap)
-    margins[:, neuron] = 0
-    outputs, target = sums[:, topology.outputs.start :], engine.cost_for(problem).target_margin
-    terms = topology.fan_in[topology.outputs.start :] + 1
-    violations = [
-        missing_terms(outputs[[k]], problem.output_spins[[k]], terms)
-        if target is None
-        else missing_leads(outputs[[k]], problem.output_spins[[k]], target)
-        for k in range(problem.example_count)
-    ]
-    return np.asarray(violations - problem.margin_strength * margins.sum(axis=1))
-
-
-@settings(deadline=None, max_examples=40)
-@pytest.mark.parametrize("lanes", [np.int16, np.int32])
-@given(case=cases(), softness=st.sampled_from([0.3, 1, 2.5]), seed=st.integers(0, 99))
-def test_a_soft_neuron_judges_its_weights_by_the_energy_expected_under_noise(
-    case: tuple[TrainingProblem, ForwardAnnealing], softness: float, seed: int, lanes: type
-) -> None:
-    problem, engine = case[0], replace(case[1], softness=softness)
-    run = run_in(lanes, problem, engine, seed)
-    topology, network = problem.topology, network_of(run, 0)
-    changes = run.packed.flip_costs(run.replicas, is_soft=True)[0] * run.unit
-    for neuron in range(topology.hidden_count):
-        found = changes / (2 * window_of(problem, engine, neuron))
-        before = soft_energy(problem, engine, network, neuron)
-        arcs = np.flatnonzero(topology.target_of == topology.input_count + neuron)
-        for weight in topology.weight_of[arcs]:
-            if (topology.weight_of == weight).sum() == 1:
-                other = flipped(network.weight_spins, weight)
-                other_network = replace_network(network, other, network.bias_spins)
-                after = soft_energy(problem, engine, other_network, neuron)
-                assert found[weight] == pytest.approx(after - before, abs=1e-6)
-        other_network = replace_network(
-            network, network.weight_spins, flipped(network.bias_spins, neuron)
-        )
-        after = soft_energy(problem, engine, other_network, neuron)
-        assert found[topology.weight_count + neuron] == pytest.approx(after - before, abs=1e-6)
-
-
-def test_the_softest_neurons_of_many_arcs_fit_narrow_lanes() -> None:
-    problem = random_problem(Topology.dense(3000, 2, 2), 70)
-    engine = ForwardAnnealing(replica_count=2, softness=100)
-    runs = [run_in(lanes, problem, engine, 0) for lanes in (np.int16, np.int32)]
-    narrow, wide = (run.packed.flip_costs(run.replicas, is_soft=True) for run in runs)
-    assert [run.packed.kind for run in runs] == [np.int16, np.int32]
-    np.testing.assert_array_equal(narrow, wide)
-
-
-def test_a_shared_weight_that_moves_all_margins_fits_the_lanes() -> None:
-    topology = Topology.parse("conv(3x3)", inputs=(28, 28), outputs=2)
-    problem = TrainingProblem(topology, -np.ones((2, 784)), [[1, -1]] * 2, margin_strength=30)
-    engine = ForwardAnnealing(replica_count=1)
-    run = _Run(problem, engine, 0)
-    network = network_of(run, 0)
-    other = replace_network(network, flipped(network.weight_spins, 0), network.bias_spins)
-    expected = slow_energy(problem, engine, other) - slow_energy(problem, engine, network)
-    assert run.flip_costs()[0, 0] == expected
-
-
-@pytest.mark.parametrize("hidden", [(64, 64), (128, 128), (256, 256)], ids=str)
-def test_deep_networks_take_as_many_examples_as_mnist_has(hidden: tuple[int, ...]) -> None:
-    problem = random_problem(Topology.dense(5, *hidden, 10), 60_000, margin_strength=0.03)
-    engine = ForwardAnnealing(reading="largest", softness=0.5, margin_cap=12)
-    packed = forward_packing.PackedExamples(problem, engine.cost_for(problem))
-    assert packed.prices.margin * packed.lane_unit == pytest.approx(0.03, rel=0.02)
-
-
-@settings(deadline=None, max_examples=20)
-@given(case=cases(), seed=st.integers(0, 99))
-def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], seed: int) -> None:
-    run = _Run(case[0], replace(case[1], softness=None), seed)
-    before = run.energies.copy()
-    run.sweep(np.zeros((3, run.groups.count)))
-    assert (run.energies <= before).all()
 
 
 def test_the_letters_are_learnt_without_violations() -> None:
@@ -446,21 +149,6 @@ def test_without_a_quench_the_last_sweep_is_warm(
     quenched = replace(warm, quench_sweeps=4).solve(problem, seed=1)
     assert quenched.info["sweeps"] == 7
     assert quenched.energies.mean() < found.energies.mean()
-
-
-def test_noise_inverts_and_drops_as_often_as_asked() -> None:
-    spins = np.ones((300, 300), dtype=np.int8)
-    inverted = InputNoise(inverted=0.2).disturb(spins, np.random.default_rng(0))
-    dropped = InputNoise(dropped=0.2).disturb(-spins, np.random.default_rng(0))
-    assert abs((inverted == -1).mean() - 0.2) < 0.01  # 7 standard deviations
-    assert (dropped == -1).all()
-    assert (spins == 1).all()
-
-
-@pytest.mark.parametrize("bad", [{"inverted": -0.1}, {"dropped": 1.5}])
-def test_chances_lie_between_0_and_1(bad: dict[str, float]) -> None:
-    with pytest.raises(RangeError, match="must be a chance from 0 to 1"):
-        InputNoise(**bad)
 
 
 BATCHES = replace(
@@ -692,49 +380,6 @@ def test_networks_of_any_layers_learn_the_letters(topology: Topology) -> None:
     assert problem.certify(found.network()).is_feasible
 
 
-def test_cycles_are_sent_to_lifted_annealing() -> None:
-    arcs = [(0, 25), (25, 26), (26, 25), (25, 27)]
-    topology = Topology.from_arcs(arcs, inputs=25, outputs=2)
-    problem = replace(letters_problem(), topology=topology, field=Field.zero(topology))
-    with pytest.raises(TopologyError, match="closes one: use LiftedAnnealing"):
-        ENGINE.solve(problem)
-
-
-def test_pairwise_outputs_must_not_be_heard() -> None:
-    topology = Topology.from_arcs([(0, 1), (0, 2), (1, 2)], inputs=1, outputs=2)
-    problem = TrainingProblem(topology, [[1]], [[1, -1]])
-    with pytest.raises(TopologyError, match="arc 1 -> 2 leaves one"):
-        replace(ENGINE, reading="largest").solve(problem)
-
-
-def test_pairwise_outputs_must_move_in_the_same_steps() -> None:
-    topology = Topology.from_arcs([(0, 2), (1, 2), (0, 3)], inputs=2, outputs=2)
-    problem = TrainingProblem(topology, [[1, 1]], [[1, -1]])
-    with pytest.raises(TopologyError, match=r"all even or all odd.*\[2, 1\]"):
-        replace(ENGINE, reading="largest").solve(problem)
-
-
-@pytest.mark.parametrize(
-    ("strength", "kind"), [(0, np.int16), (0.03, np.int16), (1e-4, np.int32)], ids=str
-)
-def test_lanes_are_as_narrow_as_the_margin_strength_allows(strength: float, kind: type) -> None:
-    run = _Run(letters_problem(margin_strength=strength), ENGINE, 0)
-    assert run.replicas.counts.dtype == kind
-    kept = run.packed.prices.margin * run.packed.lane_unit
-    assert kept == pytest.approx(strength, rel=0.02)
-
-
-def test_pairwise_outputs_must_be_one_hot() -> None:
-    with pytest.raises(AlphabetError, match=r"exactly one \+1 .* example 0 has 0"):
-        replace(ENGINE, reading="largest").solve(letters_problem())
-
-
-def test_pairwise_outputs_must_be_two_or_more() -> None:
-    problem = TrainingProblem(Topology.dense(2, 2, 1), [[1, 1]], [[1]])
-    with pytest.raises(AlphabetError, match="at least two outputs"):
-        replace(ENGINE, reading="largest").solve(problem)
-
-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
@@ -761,36 +406,3 @@ def test_initial_networks_must_fit() -> None:
     other = BinaryNetwork.random(Topology.dense(25, 3, 2), seed=0)
     with pytest.raises(TopologyError, match="the problem's topology"):
         ENGINE.solve(letters_problem(), initial_networks=[other])
-
-
-def test_strengths_too_large_for_int32_are_refused() -> None:
-    with pytest.raises(RangeError, match="smaller strengths"):
-        ENGINE.solve(letters_problem(margin_strength=1e9))
-
-
-def letters_problem(**strengths: Any) -> TrainingProblem:
-    data = letters(seed=0)
-    topology = Topology.dense(25, 4, 2)
-    return TrainingProblem(topology, data.train_inputs, data.train_outputs, **strengths)
-
-
-def random_problem(topology: Topology, count: int, **strengths: Any) -> TrainingProblem:
-    """Random examples that want one output each."""
-    generator = np.random.default_rng(0)
-    inputs = generator.normal(size=(count, topology.input_count))
-    classes = generator.integers(topology.output_count, size=count)
-    outputs = CodeBook.one_hot(range(topology.output_count)).encode(classes)
-    return TrainingProblem(topology, inputs, outputs, **strengths)
-
-
-def many_examples() -> TrainingProblem:
-    return random_problem(Topology.dense(12, 5, 3), 200)
-
-
-def one_hot_problem() -> TrainingProblem:
-    generator = np.random.default_rng(0)
-    labels = np.arange(20) % 4
-    prototypes = generator.normal(size=(4, 30))
-    inputs = prototypes[labels] + 0.5 * generator.normal(size=(20, 30))
-    outputs = CodeBook.one_hot(range(4)).encode(labels)
-    return TrainingProblem(Topology.dense(30, 12, 4), inputs, outputs)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from qubonn.engines import GrowingBatches
+from qubonn.engines import GrowingBatches, InputNoise
 from qubonn.errors import RangeError
 
 
@@ -77,3 +77,18 @@ def test_generators_decide_which_examples_are_seen() -> None:
 def test_bad_sizes_are_refused(first: int, last: int | None, message: str) -> None:
     with pytest.raises(RangeError, match=message):
         GrowingBatches(first=first, last=last)
+
+
+def test_noise_inverts_and_drops_as_often_as_asked() -> None:
+    spins = np.ones((300, 300), dtype=np.int8)
+    inverted = InputNoise(inverted=0.2).disturb(spins, np.random.default_rng(0))
+    dropped = InputNoise(dropped=0.2).disturb(-spins, np.random.default_rng(0))
+    assert abs((inverted == -1).mean() - 0.2) < 0.01  # 7 standard deviations
+    assert (dropped == -1).all()
+    assert (spins == 1).all()
+
+
+@pytest.mark.parametrize("bad", [{"inverted": -0.1}, {"dropped": 1.5}])
+def test_chances_lie_between_0_and_1(bad: dict[str, float]) -> None:
+    with pytest.raises(RangeError, match="must be a chance from 0 to 1"):
+        InputNoise(**bad)

@@ -101,20 +101,6 @@ def test_the_kernel_takes_the_path_of_the_twin_for_all_kinds_of_problems(qubo: q
     assert np.array_equal(found, expected)
 
 
-def test_thresholds_are_exponential() -> None:
-    states = np.zeros(1, dtype=np.uint64)
-    stream = streams.start_generators(np.arange(64, dtype=np.uint64), 64)[0]
-    drawn = np.zeros((5000, 64), dtype=np.float32)
-    streams.draw_thresholds(drawn, states, stream, 2.0)
-    assert drawn.min() >= 0
-    # 320,000 draws: six standard errors each, a false alarm once in a hundred million
-    assert abs(drawn.mean() - 2.0) < 6 * 2.0 / np.sqrt(drawn.size)
-    for part in (0.1, 1.0, 5.0, 10.0):
-        chance = np.exp(-part / 2.0)
-        error = np.sqrt(chance * (1 - chance) / drawn.size)
-        assert abs((drawn > part).mean() - chance) < 6 * error
-
-
 def test_the_sequential_core_of_descent_can_be_called_alone() -> None:
     qubo = random_qubo(10, 4)
     state = np.ones(10, dtype=np.int8)

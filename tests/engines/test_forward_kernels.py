@@ -1,0 +1,109 @@
+"""The forward kernels against their slowest twin: a forward pass for every energy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines.forward_twin import (
+    cases,
+    flipped,
+    network_of,
+    replace_network,
+    run_in,
+    slow_changes,
+    slow_energy,
+    soft_energy,
+    window_of,
+)
+from qubonn.engines import (
+    ForwardAnnealing,
+)
+from qubonn.engines.forward import _Run
+from qubonn.formulation import TrainingProblem
+
+
+@settings(deadline=None, max_examples=60)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
+@given(case=cases(), seed=st.integers(0, 99))
+def test_the_energy_kept_over_many_flips_is_that_of_a_forward_pass(
+    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
+) -> None:
+    run = run_in(lanes, *case, seed)
+    before = [slow_energy(*case, network_of(run, r)) for r in range(2)]
+    assert (run.energies * run.unit).tolist() == before
+    run.sweep(np.geomspace(100, 0.1, 6)[:, None] * np.ones(run.groups.count))
+    after = [slow_energy(*case, network_of(run, r)) for r in range(2)]
+    assert (run.energies * run.unit).tolist() == after
+
+
+@settings(deadline=None, max_examples=60)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
+@given(case=cases(), seed=st.integers(0, 99))
+def test_counts_and_activations_kept_over_many_flips_are_those_of_a_forward_pass(
+    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
+) -> None:
+    run = run_in(lanes, *case, seed)
+    run.sweep(np.full((4, run.groups.count), 10.0))
+    fresh = _Run(*case, seed, [network_of(run, 0), network_of(run, 1)])
+    count, blocks = run.problem.example_count, len(run.packed.examples.is_real)
+    kept, new = (state.replicas.counts for state in (run, fresh))
+    shape = (2, run.problem.topology.neuron_count, blocks * kept.shape[-1])
+    np.testing.assert_array_equal(
+        kept.reshape(shape)[:, :, :count], new.reshape(shape)[:, :, :count]
+    )
+    for r in range(2):
+        spins = run.packed.activation_spins(run.packed.one(run.replicas, r))
+        network = network_of(run, r)
+        forward = network.forward(run.problem.input_spins).activation_spins
+        np.testing.assert_array_equal(spins, forward[:, run.problem.topology.input_count :])
+
+
+@settings(deadline=None, max_examples=40)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
+@given(case=cases(), seed=st.integers(0, 99))
+def test_changes_are_those_of_a_forward_pass_for_every_flip(
+    case: tuple[TrainingProblem, ForwardAnnealing], seed: int, lanes: type
+) -> None:
+    run = run_in(lanes, *case, seed)
+    run.sweep(np.full((2, run.groups.count), 10.0))
+    expected = np.concatenate(slow_changes(*case, network_of(run, 0)))
+    np.testing.assert_array_equal(run.flip_costs()[0], expected)
+
+
+@settings(deadline=None, max_examples=40)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
+@given(case=cases(), softness=st.sampled_from([0.3, 1, 2.5]), seed=st.integers(0, 99))
+def test_a_soft_neuron_judges_its_weights_by_the_energy_expected_under_noise(
+    case: tuple[TrainingProblem, ForwardAnnealing], softness: float, seed: int, lanes: type
+) -> None:
+    problem, engine = case[0], replace(case[1], softness=softness)
+    run = run_in(lanes, problem, engine, seed)
+    topology, network = problem.topology, network_of(run, 0)
+    changes = run.packed.flip_costs(run.replicas, is_soft=True)[0] * run.unit
+    for neuron in range(topology.hidden_count):
+        found = changes / (2 * window_of(problem, engine, neuron))
+        before = soft_energy(problem, engine, network, neuron)
+        arcs = np.flatnonzero(topology.target_of == topology.input_count + neuron)
+        for weight in topology.weight_of[arcs]:
+            if (topology.weight_of == weight).sum() == 1:
+                other = flipped(network.weight_spins, weight)
+                other_network = replace_network(network, other, network.bias_spins)
+                after = soft_energy(problem, engine, other_network, neuron)
+                assert found[weight] == pytest.approx(after - before, abs=1e-6)
+        other_network = replace_network(
+            network, network.weight_spins, flipped(network.bias_spins, neuron)
+        )
+        after = soft_energy(problem, engine, other_network, neuron)
+        assert found[topology.weight_count + neuron] == pytest.approx(after - before, abs=1e-6)
+
+
+@settings(deadline=None, max_examples=20)
+@given(case=cases(), seed=st.integers(0, 99))
+def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], seed: int) -> None:
+    run = _Run(case[0], replace(case[1], softness=None), seed)
+    before = run.energies.copy()
+    run.sweep(np.zeros((3, run.groups.count)))
+    assert (run.energies <= before).all()

@@ -1,0 +1,37 @@
+"""Tables of the forward kernels: cones, own and shared weights, groups of parameters."""
+
+import numpy as np
+
+from qubonn.engines.forward_tables import NEURON, tables_of, temperature_groups
+from qubonn.topology import Topology
+
+
+def cone_of(topology: Topology, neuron: int) -> list[int]:
+    cones = tables_of(topology)[1]
+    rows = slice(cones.starts[neuron], cones.starts[neuron + 1])
+    return [int(row) for row in cones.table[rows, NEURON]]
+
+
+def test_the_cone_of_a_neuron_is_all_neurons_behind_it() -> None:
+    topology = Topology.dense(3, 2, 2, 1)
+    cones = [cone_of(topology, neuron) for neuron in range(5)]
+    assert cones == [[2, 3, 4], [2, 3, 4], [4], [4], []]
+
+
+def test_weights_are_shared_or_a_neuron_s_own() -> None:
+    wiring = tables_of(Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1))[0]
+    assert wiring.shared.tolist() == [0, 1, 2, 3]
+    assert len(wiring.own) == 4 + 4 + 1  # weights into the output, and all biases
+
+
+def test_own_arcs_have_a_fixed_shuffled_order() -> None:
+    one, again = (tables_of.__wrapped__(Topology.dense(50, 1))[0].own for _ in range(2))
+    assert np.array_equal(one, again)
+    assert sorted(one.tolist()) == list(range(51))
+    assert one.tolist() != sorted(one.tolist())
+
+
+def test_each_layer_and_its_shared_weights_are_groups() -> None:
+    assert temperature_groups(Topology.dense(3, 2, 1)).count == 2
+    convolution = Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1)
+    assert temperature_groups(convolution).count == 3
