@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qubonn.drawing.pages import render
 from qubonn.drawing.palette import page_svg, style, svg_file
@@ -140,8 +140,6 @@ def _marks() -> str:
     return f"{MARKS}{meanings}."
 
 
-def _drawn(picture: Picture) -> Any:
-    from markupsafe import Markup
-
+def _drawn(picture: Picture) -> str:
     with style(picture.name):
-        return Markup(page_svg(picture.draw(), picture.title))
+        return page_svg(picture.draw(), picture.title)

@@ -310,7 +310,7 @@ def _client(address: str) -> Iterator[Any]:
                 raise RangeError(
                     f"--cluster must be an address or local:N with N workers; got {address!r:.60}"
                 )
-            options = {"n_workers": int(count), "threads_per_worker": 1, "dashboard_address": None}
+            options = {"n_workers": int(count), "threads_per_worker": 1, "dashboard_address": ":0"}
             given = opened.enter_context(distributed.LocalCluster(processes=True, **options))
         try:
             client = distributed.Client(given, timeout=CONNECT_SECONDS)
