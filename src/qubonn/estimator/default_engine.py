@@ -1,4 +1,4 @@
-"""The engine that QuboClassifier uses unless told otherwise, set by the size and shape of the data.
+"""The default engine of QuboClassifier, set by the size and shape of the data.
 
 Problem -> ForwardAnnealing.  Found on draws from MNIST's training images and on splits of digits,
 always scored on other training examples; docs/results.md has the measurements.
@@ -29,7 +29,7 @@ def engine_for(
     is_alone: bool,
     copy_count: int = 1,
 ) -> ForwardAnnealing:
-    """Return a short anneal; what it aims at depends on how many examples there are.
+    """Return a short anneal; its targets depend on the number of examples.
 
     A network that answers alone should be surer of few examples than one of many that vote. Where
     each example is there in several copies, moved a little, neither need be as sure.
@@ -86,7 +86,7 @@ def _shifted_factors(example_count: int, *, is_alone: bool) -> tuple[float, floa
 
 
 def _shifted_sweeps(example_count: int) -> int:
-    """Return how many sweeps to make where each example is seen in several places.
+    """Return the number of sweeps for shifted copies of examples.
 
     >>> [_shifted_sweeps(count) for count in (20, 60, 400)]
     [5, 12, 20]

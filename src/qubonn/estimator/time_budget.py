@@ -1,6 +1,6 @@
 """Cool faster where the time is short, instead of stopping while still hot.
 
-Engine, problem, seconds -> the engine with as many sweeps as fit, and how many members do.
+Engine, problem, seconds -> the number of members and of sweeps that fit.
 """
 
 import time
@@ -12,7 +12,7 @@ from qubonn.formulation import TrainingProblem
 from qubonn.stopping import Progress
 
 PLANNED = 0.8  # of the time; the rest is for what was not foreseen
-PILOT_SHARE = 0.1  # of the time, at most, to find out how long a sweep takes
+PILOT_SHARE = 0.1  # of the time, at most, to measure a sweep
 PILOT_BATCHES = 10  # so that the time to show them counts
 FEWEST_SWEEPS = 15  # fewer members rather than fewer sweeps
 
@@ -25,11 +25,11 @@ class Pace:
     per_sweep: float
 
     def times(self, run_count: int) -> "Pace":
-        """Return the pace of so many runs, one after the other."""
+        """Return the pace of `run_count` runs, one after the other."""
         return Pace(run_count * self.setting_up, run_count * self.per_sweep)
 
     def sweeps_in(self, seconds: float) -> int:
-        """Return how many sweeps fit, at least one.
+        """Return the number of sweeps that fit, at least one.
 
         >>> Pace(1, 0.1).sweeps_in(3), Pace(1, 0.1).sweeps_in(0.5)
         (20, 1)
@@ -37,7 +37,7 @@ class Pace:
         return max(1, int((seconds - self.setting_up) / self.per_sweep + 1e-9))
 
     def plan(self, seconds: float, count: int, jobs: int, most_sweeps: int) -> tuple[int, int]:
-        """Return how many members to train, and with how many sweeps each.
+        """Return the number of members to train, and of sweeps for each.
 
         >>> Pace(0, 0.1).plan(100, count=10, jobs=1, most_sweeps=40)  # 8 seconds each
         (10, 40)

@@ -66,7 +66,7 @@ class Committee:
         return reduce(np.add, members)
 
     def packed(self, *, thread_count: int | None = None) -> PackedNetwork:
-        """Return all members at one bit a weight, for votes only; all cores unless told."""
+        """Return all members at one bit a weight, for votes only, by default on all cores."""
         return PackedNetwork.of(
             self.members[0].topology,
             np.stack([member.weight_spins for member in self.members]),

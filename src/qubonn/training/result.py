@@ -237,5 +237,5 @@ class TrainingResult:
 
 
 def unsatisfied_count(certificate: Certificate) -> int:
-    """Return how many constraints a network violates; wrong outputs count where they are free."""
+    """Return the number of violated constraints; wrong outputs count where they are free."""
     return certificate.violations.count + certificate.terms.output
