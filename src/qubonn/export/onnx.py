@@ -36,9 +36,9 @@ def to_onnx(
     """Return a model as an ONNX ModelProto, and write it to `path` if one is given.
 
     The model is a `BinaryNetwork`, a `Committee` or a fitted `QuboClassifier` without cycles.
-    `form` is "float" (MatMul, Add, Sign) or "int8" (MatMulInteger, Add, Greater, Where): the same
-    answers. The tensor `inputs` holds spins, examples x inputs, or with ``inputs="numbers"`` the
-    features of a classifier as float32. Results: `outputs`, spins as ``predict_outputs`` returns;
+    `form` is "float" (MatMul, Add, Sign) or "int8" (MatMulInteger, Add, Greater, Where), with the
+    same results. The tensor `inputs` holds spins, examples x inputs, or, with ``inputs="numbers"``,
+    the features of a classifier as float32. Results: `outputs`, the spins of ``predict_outputs``;
     `sums`, output pre-activations of a network or votes of a committee; and of a classifier
     `class`, the number of the class. Needs the package onnx.
 
@@ -52,16 +52,15 @@ def to_onnx(
     parts, graph = exported(model), OnnxGraph(form)
     spins, width = _add_inputs(graph, parts, inputs)
     graph.name_results(_add_decision(graph, parts, *_add_network(graph, parts, spins)))
-    proto = _proto(
-        graph, parts, name, np.float32 if inputs == "numbers" else graph.spin_type, width
-    )
+    input_type = np.float32 if inputs == "numbers" else graph.spin_type
+    proto = _proto(graph, parts, name, input_type, width)
     if path is not None:
         write_whole(path, proto.SerializeToString())
     return proto
 
 
 def _proto(graph: OnnxGraph, model: Exported, name: str, input_type: Any, width: int) -> Any:
-    """Write a graph down, and have onnx check it."""
+    """Return the ModelProto of a graph, checked by onnx."""
     outputs = model.topology.output_count
     results: list[Tensor] = [
         ("outputs", graph.spin_type, outputs),
@@ -255,7 +254,7 @@ class _Network:
 
 
 def _repeats(sources: IntVector) -> IntVector:
-    """Return how many equal ones are before each source; they come in order."""
+    """Return the number of equal sources before each one; sources are sorted."""
     return np.arange(len(sources)) - np.searchsorted(sources, sources)
 
 
@@ -282,8 +281,8 @@ def _add_decision(graph: OnnxGraph, model: Exported, spins: str, sums: str) -> d
 def _first_largest(graph: OnnxGraph, model: Exported, votes: str) -> str:
     """Add spins that are +1 for the first largest vote only."""
     largest = graph.add("ArgMax", votes, axis=-1, keepdims=1)
-    everyone = graph.constant("numbers", np.arange(model.topology.output_count), np.int64)
-    return graph.where(graph.add("Equal", largest, everyone))
+    numbers = graph.constant("numbers", np.arange(model.topology.output_count), np.int64)
+    return graph.where(graph.add("Equal", largest, numbers))
 
 
 def _class_scores(graph: OnnxGraph, model: Exported, classes: Classes, votes: str) -> str:
