@@ -3,7 +3,7 @@
     python benchmarks/fewshot --mnist FOLDER [--parts images digits] [--counts 2 6 10 20 40]
                               [--seeds 0 1 2 3 4] [--members 25] [--markdown FILE]
 
-images: 2 to 40 MNIST images a class, drawn by the seed, all 10,000 test images, 784-64-10. FOLDER
+images: 2 to 40 MNIST images per class, drawn by the seed, all 10,000 test images, 784-64-10. FOLDER
 holds the four original files, train-images-idx3-ubyte.gz and so on. digits: scikit-learn's,
 1,297 to train on and 500 to test, 64-64-10. Pixels above one fixed level are +1, others -1, for
 all methods; QuboClassifier gets grey pixels too, and images with rows and columns: it then learns
@@ -73,7 +73,7 @@ def parse(words: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--mnist", type=Path, help="folder with the four .gz files")
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
-    parser.add_argument("--counts", nargs="+", type=int, default=COUNTS, help="images a class")
+    parser.add_argument("--counts", nargs="+", type=int, default=COUNTS, help="images per class")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--members", type=int, default=MEMBERS, help="networks that vote")
     parser.add_argument("--store", type=Path, default=STORE, help="SQLite file of all results")

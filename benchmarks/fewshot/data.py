@@ -1,6 +1,6 @@
 """What is learned from and what is asked: MNIST images or scikit-learn's digits -> Splits.
 
-Folder, images a class, seed -> Split.  Tuning has splits of its own that hold no test image.
+Folder, images per class, seed -> Split.  Tuning has splits of its own that hold no test image.
 """
 
 import zlib
@@ -54,7 +54,7 @@ class Split:
         return side, side
 
     def shifted(self) -> "Split":
-        """Each image to learn from nine times: as it is, and moved by one pixel each way."""
+        """Each training image nine times: the original, and shifted by a pixel each way."""
         pixels, classes = with_shifts(self.train_pixels, self.train_classes, self.image_shape, 1)
         return replace(self, train_pixels=pixels, train_classes=classes)
 
@@ -99,13 +99,13 @@ class Mnist:
         return Split(MNIST_LEVEL, *train, self.test_pixels, self.test_classes)
 
     def split(self, per_class: int, seed: int) -> Split:
-        """So many training images a class, drawn by the seed; all test images."""
+        """Training images per class, drawn by the seed; all test images."""
         chosen = drawn(self.train_classes, per_class, seed)
         train = self.train_pixels[chosen], self.train_classes[chosen]
         return Split(MNIST_LEVEL, *train, self.test_pixels, self.test_classes)
 
     def tuning_split(self, per_class: int, seed: int) -> Split:
-        """So many training images a class, and other training images in place of test images."""
+        """Training images per class, and other training images in place of test images."""
         chosen = drawn(self.train_classes, per_class, seed)
         others = np.setdiff1d(np.arange(len(self.train_classes)), chosen)
         count = min(HELD_OUT_COUNT, len(others))

@@ -36,15 +36,15 @@ BEMI = {2: 49.5, 6: 63.7, 10: 68.4, 20: 75.7, 30: 81.0, 40: 81.8}  # per cent
 NAMES = {
     (LOGISTIC, SINGLE): "logistic regression, float32",
     (STRAIGHT, SINGLE): "straight-through, single",
-    (STRAIGHT, COMMITTEE): "straight-through, {} together",
+    (STRAIGHT, COMMITTEE): "straight-through, committee of {}",
     (OURS, SINGLE): "qubonn, single",
-    (OURS, COMMITTEE): "qubonn, {} together",
+    (OURS, COMMITTEE): "qubonn, committee of {}",
     (GREY, SINGLE): "qubonn on grey pixels, single",
-    (GREY, COMMITTEE): "qubonn on grey pixels, {} together",
-    (STRAIGHT_SHIFTED, SINGLE): "straight-through on moved images, single",
-    (STRAIGHT_SHIFTED, COMMITTEE): "straight-through on moved images, {} together",
+    (GREY, COMMITTEE): "qubonn on grey pixels, committee of {}",
+    (STRAIGHT_SHIFTED, SINGLE): "straight-through on shifted images, single",
+    (STRAIGHT_SHIFTED, COMMITTEE): "straight-through on shifted images, committee of {}",
     (OURS_IMAGES, SINGLE): "qubonn on images, single",
-    (OURS_IMAGES, COMMITTEE): "qubonn on images, {} together",
+    (OURS_IMAGES, COMMITTEE): "qubonn on images, committee of {}",
 }
 TOGETHER = {2: 56, 6: 72, 10: 78.5, 20: 83, 40: 86.5}  # per cent, 25 networks
 ON_DIGITS = {SINGLE: 91.7, COMMITTEE: 94.5}
@@ -135,7 +135,7 @@ def _accuracies(scores: Sequence[Score], member_count: int) -> Table:
     published = [str(BEMI.get(count, "")) for count in counts]
     rows.append(("BeMi, 45 networks (Gurobi), published", "", *published))
     title = "MNIST: per cent of the test images, mean ± standard deviation of seeds"
-    return _table(title, ("images a class", "bytes", *map(str, counts)), rows)
+    return _table(title, ("images per class", "bytes", *map(str, counts)), rows)
 
 
 def _seconds(scores: Sequence[Score], member_count: int) -> Table:
@@ -147,7 +147,7 @@ def _seconds(scores: Sequence[Score], member_count: int) -> Table:
             each = [mean_and_spread([one.seconds for one in cell], 2) for cell in cells]
             rows.append((name.format(member_count), *each))
     line = "logistic regression: with the search for C; the others: one network of many"
-    return _table("MNIST: seconds to train", ("images a class", *map(str, counts)), rows, line)
+    return _table("MNIST: seconds to train", ("images per class", *map(str, counts)), rows, line)
 
 
 def _digits(scores: Sequence[Score], member_count: int) -> Table:
@@ -166,9 +166,9 @@ def _how(study: FewShot, results: Results) -> Table:
     found: dict[str, tuple[str, ...]] = {}
     for case in study.cases if study.has_torch else ():
         for method in case.by_gradients:
-            moved = ", moved" if method == STRAIGHT_SHIFTED else ""
+            moved = ", shifted" if method == STRAIGHT_SHIFTED else ""
             digits = f"digits, seed {case.seed}"
-            title = digits if case.part == DIGITS else f"{case.per_class} a class{moved}"
+            title = digits if case.part == DIGITS else f"{case.per_class} per class{moved}"
             chosen = study.chosen(case, method, results)
             found[title] = tuple(
                 f"rate {one.learning_rate}, batches of {one.batch_size or 'all'}, "
@@ -187,7 +187,7 @@ def _how(study: FewShot, results: Results) -> Table:
 
 
 def _of_images(scores: Sequence[Score], count: int) -> Iterator[Target]:
-    where = f"MNIST, {count} a class"
+    where = f"MNIST, {count} per class"
     share = _percent(scores, IMAGES, count, OURS, COMMITTEE)
     if share is not None and count in TOGETHER:
         yield Target(f"{where}, committee", share, TOGETHER[count], "%")

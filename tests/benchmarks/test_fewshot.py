@@ -49,7 +49,7 @@ Run = Callable[..., int]
 
 @pytest.fixture
 def run(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Run the command without torch on two images a class; return how many rows the store has."""
+    """Run the command without torch on two images per class; return the number of stored rows."""
     from fewshot import command
 
     monkeypatch.setattr(command, "find_spec", lambda name: None)
@@ -85,8 +85,8 @@ class TestTheCommand:
     ) -> None:
         assert run("--markdown", str(tmp_path / "tables.md")) == 4
         text = capsys.readouterr().out
-        assert "qubonn on grey pixels, 2 together" in text
-        assert "MNIST, 2 a class, committee" in text
+        assert "qubonn on grey pixels, committee of 2" in text
+        assert "MNIST, 2 per class, committee" in text
         assert "| qubonn, single |" in (tmp_path / "tables.md").read_text("utf-8")
 
     def test_repeats_nothing_that_is_done(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
