@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(name, "1")  # before anybody reads them
+    os.environ.setdefault(name, "1")  # before they are read
 sys.path[0] = str(Path(__file__).resolve().parent.parent)  # its files are a package, fewshot
 
 from fewshot.command import main  # noqa: E402 - only now can it be found

@@ -29,7 +29,7 @@ class Verdict(Enum):
 
     @classmethod
     def of(cls, p: float | None, p_with_draw: float | None) -> "Verdict":
-        """Judge adjusted p-values: for chance in the runs, and also in the draw of test images."""
+        """Return the verdict on adjusted p-values, without and with chance in the test images."""
         if p is None:
             return cls.UNKNOWN
         if p >= LEVEL:
