@@ -6,7 +6,7 @@ row of temperatures for each sweep; networks -> bits.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from qubonn.network import BinaryNetwork
 from qubonn.stopping import Report, Stop
 from qubonn.topology import Topology
 
-T = TypeVar("T")
+Sizes = list[NDArray[np.float64]]  # of energy changes, by kind of flip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -113,14 +113,26 @@ def cooling(
     return np.concatenate([rows, np.zeros((quench_sweeps, len(hottest)))])
 
 
-def with_and_without_rewards(
-    problem: TrainingProblem, measure: Callable[[TrainingProblem], T]
-) -> tuple[T, T]:
-    """Return what is measured of the whole energy, and of violations alone; once if they agree."""
-    whole = measure(problem)
-    if not problem.margin_strength and problem.field.is_zero:
-        return whole, whole
-    return whole, measure(replace(problem, margin_strength=0, field=Field.zero(problem.topology)))
+def temperatures_from(
+    problem: TrainingProblem, sizes_of: Callable[[TrainingProblem], Sizes], *, if_empty: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return hottest and coldest temperature of each kind of flip, from sizes of energy changes.
+
+    Hottest is the median size for violations alone, coldest a seventh of the small sizes (5 %
+    quantile) of the whole energy. A kind without nonzero changes has the size `if_empty`; NaN means
+    the largest of the others, or 1.
+    """
+    whole = violations = sizes_of(problem)
+    if problem.margin_strength or not problem.field.is_zero:
+        bare = replace(problem, margin_strength=0, field=Field.zero(problem.topology))
+        violations = sizes_of(bare)
+    hottest = _quantile(violations, 0.5, if_empty)
+    return hottest, np.minimum(_quantile(whole, 0.05, if_empty) / 7, hottest)
+
+
+def _quantile(sizes: Sizes, quantile: float, if_empty: float) -> NDArray[np.float64]:
+    found = np.array([np.quantile(size, quantile) if size.size else if_empty for size in sizes])
+    return np.where(np.isnan(found), np.nanmax(found) if not np.isnan(found).all() else 1.0, found)
 
 
 def bits_of_networks(

@@ -1,7 +1,7 @@
 """CpSat: prove a training problem feasible or infeasible, or optimise over its networks.
 
 TrainingProblem -> ExactResult.  It reasons about signs of sums, not about penalties, so its answers
-judge those of every other solver.
+check those of every other solver.
 """
 
 from dataclasses import dataclass

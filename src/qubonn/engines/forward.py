@@ -21,7 +21,7 @@ from qubonn.engines.base import (
     cooling,
     require_factors,
     require_terms,
-    with_and_without_rewards,
+    temperatures_from,
 )
 from qubonn.engines.forward_packing import (
     LANES,
@@ -46,7 +46,7 @@ MEASURED_CHANGES = 10_000  # from which temperatures are measured, at least wher
 class ForwardAnnealing:
     """Metropolis annealing of the forward view: examples side by side, a thread for each replica.
 
-    For networks without cycles; LiftedAnnealing takes all others. Quickest where no weight is
+    For networks without cycles; LiftedAnnealing trains all others. Quickest where no weight is
     shared: a convolution's weights run through the network one by one. The energy is what the
     outputs cost, minus gamma = `margin_strength` times the sum of min(|pi|, `margin_cap`) over
     hidden neurons and examples, minus the field's reward. It is not the paper's total:
@@ -57,18 +57,18 @@ class ForwardAnnealing:
     with the largest pre-activation is chosen: each wrong class costs half of what the right class's
     lead lacks of `target_margin` (default: about 3 times the root of an output's number of arcs).
 
-    With `softness` the flips of a hidden neuron's own weights are judged by the energy that is
+    With `softness` the flips of a hidden neuron's own weights are evaluated by the energy that is
     expected if noise, uniform in -S..S, is added to its pre-activation, S being `softness` times
-    the root of its number of arcs: a weight then feels all examples that are near the threshold,
-    not only those that it carries across. Networks found so are right more often on examples that
+    the root of its number of arcs: a weight then depends on all examples near the threshold, not
+    only on those that it carries across. Networks found so are right more often on examples that
     they have not seen. Energies that are returned, reported or looked at for a target are those of
-    the network itself. Shared weights are judged as ever.
+    the network itself. Shared weights are evaluated without noise.
 
     A sweep proposes every weight and bias once. Each layer has temperatures of its own, measured on
     the problem, and shared weights have theirs; `hottest` and `coldest` scale them. With `noise`
     each sweep sees the examples through other errors, with `batches` other examples, and the same
     share of the field: for large data sets. Then come `quench_sweeps` at temperature zero. These,
-    and all energies that are returned, see all examples as they are; those reported on the way are
+    and all energies that are returned, see all original examples; those reported on the way are
     estimates.
     Margin strengths are rounded by up to 2 % where that lets lanes be narrow. A problem's
     `output_strength` plays no part.
@@ -171,7 +171,7 @@ class _Run:
 
     @property
     def is_soft(self) -> bool:
-        """Whether flips are judged by other energies than the networks'."""
+        """Whether flips are evaluated by other energies than the networks'."""
         return bool(self.packed.prices.softness.any())
 
     def anneal(self, watch: Watch) -> Stop:
@@ -303,14 +303,11 @@ def measured_temperatures(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hottest and coldest temperature of each group of parameters.
 
-    Measured at random networks, on energy changes that are not zero: hottest is the median size of
-    those that violations alone bring, coldest a seventh of the small ones (5 % quantile) of the
-    whole energy, but no less than a hundredth of the hottest.
+    Measured at random networks; see `temperatures_from`. Coldest is at least hottest / 100.
     """
     problem = _first_batch(problem, settings)
-    whole, violations = with_and_without_rewards(problem, lambda one: _sizes(one, settings))
-    hottest, smallest = _quantile(violations, 0.5), _quantile(whole, 0.05)
-    return hottest, np.clip(smallest / 7, hottest / 100, hottest)
+    hottest, coldest = temperatures_from(problem, lambda one: _sizes(one, settings), if_empty=1.0)
+    return hottest, np.maximum(coldest, hottest / 100)
 
 
 def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> TrainingProblem:
@@ -337,13 +334,8 @@ def _sizes(problem: TrainingProblem, settings: ForwardAnnealing) -> list[NDArray
     return [size[size > 0] for size in sizes]
 
 
-def _quantile(sizes: list[NDArray[np.float64]], quantile: float) -> NDArray[np.float64]:
-    """Return a quantile of each group; 1 where a group is empty."""
-    return np.array([np.quantile(size, quantile) if size.size else 1.0 for size in sizes])
-
-
 def _measured_replicas(problem: TrainingProblem) -> int:
-    """Return on how many networks temperatures are measured: small networks have few changes."""
+    """Return the number of networks to measure temperatures on: small ones have few changes."""
     return int(np.clip(MEASURED_CHANGES // max(problem.topology.weight_count, 1), 1, 16))
 
 

@@ -21,7 +21,7 @@ from qubonn.engines.base import (
     cooling,
     require_factors,
     require_terms,
-    with_and_without_rewards,
+    temperatures_from,
 )
 from qubonn.engines.lifted_tables import circuit_of, energy_unit
 from qubonn.errors import RangeError
@@ -204,16 +204,12 @@ def measured_temperatures(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hottest and coldest temperature of weights, biases and activations.
 
-    Measured at a few quenched replicas: hottest is the median size of the nonzero energy
-    changes that violations alone bring, coldest a seventh of the small sizes (5 % quantile) of the
-    whole energy.
+    Measured at a few quenched replicas; see `temperatures_from`.
     """
     settings = replace(settings, replica_count=MEASURED)
-    whole, violations = with_and_without_rewards(
-        problem, lambda one: _sizes_at_quenched(one, settings, lanes)
+    return temperatures_from(
+        problem, lambda one: _sizes_at_quenched(one, settings, lanes), if_empty=np.nan
     )
-    hottest = _quantile(violations, 0.5)
-    return hottest, np.minimum(_quantile(whole, 0.05) / 7, hottest)
 
 
 def _sizes_at_quenched(
@@ -225,12 +221,6 @@ def _sizes_at_quenched(
     changes = np.abs(run.flip_costs()[:, :MEASURED])  # the same whatever the number of lanes
     ends = np.cumsum([run.weights.shape[1], run.biases.shape[1]])
     return [kind[kind > 0] for kind in np.split(changes, ends)]
-
-
-def _quantile(sizes: list[NDArray[np.float64]], quantile: float) -> NDArray[np.float64]:
-    """Return a quantile of each kind; the largest of the others where a kind is empty, or 1."""
-    found = np.array([np.quantile(size, quantile) if size.size else np.nan for size in sizes])
-    return np.where(np.isnan(found), np.nanmax(found) if not np.isnan(found).all() else 1.0, found)
 
 
 def _offset(problem: TrainingProblem) -> float:

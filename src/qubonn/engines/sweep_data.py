@@ -37,7 +37,7 @@ class GrowingBatches:
             raise RangeError(f"last must be at least first = {self.first}; got {self.last}")
 
     def sizes(self, sweep_count: int, example_count: int) -> IntVector:
-        """Return how many examples each sweep sees."""
+        """Return the number of examples that each sweep sees."""
         first, last = (
             min(size, example_count) for size in (self.first, self.last or example_count)
         )
@@ -47,7 +47,7 @@ class GrowingBatches:
     def rows(
         self, sweep_count: int, example_count: int, generator: np.random.Generator
     ) -> Iterator[IntVector]:
-        """Yield the numbers of the examples that each sweep sees."""
+        """Yield the indices of the examples that each sweep sees."""
         order = np.empty(0, dtype=np.int64)
         for size in self.sizes(sweep_count, example_count):
             if len(order) < size:

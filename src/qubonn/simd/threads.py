@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 import numba
 
-PIECES_PER_THREAD = 4  # so that threads end together, and Ctrl-C is heard
+PIECES_PER_THREAD = 4  # so that threads end together, and Ctrl-C is noticed
 
 
 def share(
@@ -74,7 +74,7 @@ def _wait_for(end: Event, errors: list[BaseException]) -> None:
 
 @contextmanager
 def threads(thread_count: int | None) -> Iterator[int]:
-    """Let Numba use so many threads, at most as many as there are cores; None means all."""
+    """Let Numba use `thread_count` threads, at most one for each core; None means all."""
     before = numba.get_num_threads()
     most = numba.config.NUMBA_NUM_THREADS
     numba.set_num_threads(min(thread_count or most, most))

@@ -12,7 +12,7 @@ from numba.extending import intrinsic, overload
 
 from qubonn.simd.vectors import Lanes, _vectors, define_access
 
-EIGHT = np.zeros(1, dtype=np.uint8)  # so many lanes
+EIGHT = np.zeros(1, dtype=np.uint8)  # stands for eight lanes
 HALVES = np.array([((1 << 64) - 1) // ((1 << n) + 1) for n in (32, 16, 8, 4, 2, 1)], np.uint64)
 
 
