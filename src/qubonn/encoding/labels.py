@@ -102,7 +102,7 @@ class CodeBook:
             example = int(np.argmin(class_of))
             raise AlphabetError(
                 f"labels must be among the {len(self.classes)} classes {_listed(self.classes)}; "
-                f"got {_plain(array[example])!r} as label {example}"
+                f"got {array.tolist()[example]!r} as label {example}"
             )
         return self.codewords[class_of]
 
@@ -142,12 +142,17 @@ class CodeBook:
 
 
 def book_for(wanted: object, classes: NDArray[Any]) -> CodeBook:
-    """Return the code book asked for, with the classes in the given order.
+    """Return a code book with the classes in the given order.
 
     `wanted` is "auto" (one-hot), "one_hot", "gray_code", or a CodeBook of these classes.
     """
     if isinstance(wanted, CodeBook):
-        return _reordered(wanted, classes)
+        if len(wanted.classes) != len(classes):
+            raise AlphabetError(
+                f"label_code must have the {len(classes)} classes of y; "
+                f"it has {len(wanted.classes)}"
+            )
+        return CodeBook(classes, wanted.encode(classes))
     if isinstance(wanted, str) and wanted in ("auto", "one_hot"):
         return CodeBook.one_hot(classes)
     if isinstance(wanted, str) and wanted == "gray_code":
@@ -177,14 +182,6 @@ def require_classes(
             f"{known.tolist()!r:.60}; got {classes.tolist()!r:.60}"
         )
     return classes, class_of
-
-
-def _reordered(book: CodeBook, classes: NDArray[Any]) -> CodeBook:
-    if len(book.classes) != len(classes):
-        raise AlphabetError(
-            f"label_code must have the {len(classes)} classes of y; it has {len(book.classes)}"
-        )
-    return CodeBook(classes, book.encode(classes))
 
 
 def _require_classes(classes: Labels) -> NDArray[Any]:
@@ -245,7 +242,3 @@ def _array_of_items(labels: Iterable[Hashable]) -> NDArray[Any]:
 def _listed(names: NDArray[Any]) -> str:
     shown = [repr(name) for name in names[:10].tolist()]
     return ", ".join(shown) + (", ..." if len(names) > 10 else "")
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
