@@ -29,7 +29,7 @@ Classes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Split:
-    """Pixels and classes to learn from, and others to ask; above the level a pixel is +1."""
+    """Pixels and classes to train on, and others to test; a pixel above the level is +1."""
 
     level: int
     train_pixels: Pixels
@@ -131,7 +131,7 @@ def spins_of(pixels: Pixels, level: int) -> NDArray[np.int8]:
 
 
 def digits_split(seed: int) -> Split:
-    """1,297 of scikit-learn's digits to learn from and 500 to ask, stratified."""
+    """1,297 of scikit-learn's digits to train on and 500 to test, stratified."""
     pixels, classes = load_digits(return_X_y=True)
     return _parted(pixels.astype(np.uint8), classes.astype(np.int64), DIGITS_TEST_COUNT, seed)
 
