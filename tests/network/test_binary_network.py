@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import qubonn as qn
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
@@ -16,6 +17,13 @@ def test_real_inputs_are_binarised_and_zero_becomes_minus_one() -> None:
     assert network.input_spins(inputs).tolist() == [[-1, 1, -1, 1]]
     assert network.forward(inputs).activation_spins.tolist() == [[-1, 1, -1, 1, 1]]
     assert network.input_spins([[True, False, True, True]]).tolist() == [[1, -1, 1, 1]]
+
+
+def test_a_network_draws_its_weights_in_two_colours() -> None:
+    network = qn.BinaryNetwork(qn.Topology.dense(2, 1), [1, -1], [1])
+    axes = network.draw(Figure().subplots(), node_numbers=True)
+    assert [text.get_text() for text in axes.get_legend().texts] == ["weight +1", "weight -1"]
+    assert {"0", "1", "2"} <= {text.get_text() for text in axes.texts}
 
 
 def test_accuracy_counts_examples_with_all_outputs_right() -> None:

@@ -43,7 +43,7 @@ def draw_network(network: "qn.BinaryNetwork", out: Path) -> None:
     figure = Figure(figsize=(11, 6 + 1.1 * rows), layout="constrained")
     heights = [6, 1.1 * rows] if rows else [6]
     panels: Any = figure.subfigures(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
-    network.topology.draw(panels[0].subplots(), weight_spins=network.weight_spins)
+    network.draw(panels[0].subplots())
     if images is not None:
         _draw_images(panels[1], images, rows)
     _save(figure, out)

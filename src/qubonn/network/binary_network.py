@@ -185,6 +185,10 @@ class BinaryNetwork:
             )
         )
 
+    def draw(self, axes: Any = None, **options: Any) -> Any:
+        """Draw the topology with arcs coloured by weight; return the axes. See `Topology.draw`."""
+        return self.topology.draw(axes, weight_spins=self.weight_spins, **options)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write topology and parameters to a small file; read it back with ``qubonn.load``."""
         write_arrays(path, network_arrays(self))
