@@ -12,7 +12,7 @@ from network.joint_networks import (
     some_inputs,
 )
 from qubonn.encoding import Reading
-from qubonn.network.flip_model import FlipModel, Known
+from qubonn.network.flip_model import FlipModel
 from qubonn.network.joint_network import JointNetwork
 
 READINGS: list[Reading] = ["signs", "largest"]
@@ -30,9 +30,7 @@ def test_cp_sat_alone_proves_the_number_of_enumeration(
     never = len(row) + 1
     model = FlipModel(JointNetwork(members, reading))
     assert model.complete(lambda: False)
-    proved = model.improve(
-        row.astype(np.int8), Known(1, never), seed=0, worker_count=1, seconds=None
-    )
+    proved = model.improve(row.astype(np.int8), 1, never, seed=0, worker_count=1, seconds=None)
     truth = slow_flips(members, tuple(row.tolist()), reading)
     assert proved.bound == truth
     assert truth == (never if proved.witness is None else (proved.witness != row).sum())

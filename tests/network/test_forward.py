@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 import qubonn as qn
 from network.random_networks import networks, random_inputs, slow_magnitudes, slow_sum
 from qubonn.network import Margins
-from qubonn.network.forward import plan_all, plan_levels, pre_activations_of, run_forward, sign
+from qubonn.network.forward import plan_levels, run_forward, sign
 from reference import f
 
 GRAPHS = {
@@ -104,9 +104,7 @@ def test_examples_may_come_in_any_number_of_pieces(
     found = network.forward(inputs)
     assert found.activation_spins.tolist() == spins
     assert found.pre_activations.tolist() == sums
-    plan = plan_all(network.topology, network.weight_spins, network.bias_spins)
-    given_all = pre_activations_of(plan, network.topology, found.activation_spins)
-    assert given_all.tolist() == sums
+    assert network.pre_activations_at(found.activation_spins).tolist() == sums
 
 
 @settings(max_examples=60, deadline=None)
@@ -118,13 +116,12 @@ def test_given_all_activations_every_sum_is_known_with_cycles_or_without(
     states = np.random.default_rng(seed).choice(
         np.array([-1, 1], np.int8), (2, topology.node_count)
     )
-    plan = plan_all(topology, network.weight_spins, network.bias_spins)
     neurons = range(topology.input_count, topology.node_count)
     expected = [
         [slow_sum(network, dict(enumerate(state)), node) for node in neurons]
         for state in states.tolist()
     ]
-    assert pre_activations_of(plan, topology, states).tolist() == expected
+    assert network.pre_activations_at(states).tolist() == expected
 
 
 def test_a_clamped_node_keeps_its_spin_and_others_use_it() -> None:

@@ -13,7 +13,7 @@ from network.joint_networks import (
 )
 from qubonn.encoding import Reading
 from qubonn.network.joint_network import JointNetwork, joined
-from qubonn.network.robustness import Effort, robustness_of
+from qubonn.network.robustness import robustness_of
 
 READINGS: list[Reading] = ["signs", "largest"]
 decisions = st.sampled_from(READINGS)
@@ -25,7 +25,7 @@ def test_the_cheap_bound_is_never_too_large_and_equals_its_slow_twin(
     members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:
     inputs = some_inputs(members[0], seed)
-    found = robustness_of(members, inputs, reading, Effort(exact=False))
+    found = robustness_of(members, inputs, reading, exact=False)
     rows = [tuple(row.tolist()) for row in inputs]
     truth = [slow_flips(members, row, reading) for row in rows]
     assert (found.lower_bound <= truth).all()

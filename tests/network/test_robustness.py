@@ -17,8 +17,8 @@ from network.joint_networks import (
 )
 from qubonn.encoding import Reading
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
-from qubonn.network.flip_model import FlipModel, Known, Proved
-from qubonn.network.robustness import Effort, robustness_of
+from qubonn.network.flip_model import FlipModel, Proved
+from qubonn.network.robustness import robustness_of
 
 READINGS: list[Reading] = ["signs", "largest"]
 decisions = st.sampled_from(READINGS)
@@ -31,7 +31,7 @@ def test_the_exact_number_is_that_of_enumeration(
 ) -> None:
     pytest.importorskip("ortools")
     inputs = some_inputs(members[0], seed)
-    found = robustness_of(members, inputs, reading, Effort())
+    found = robustness_of(members, inputs, reading)
     rows = [tuple(row.tolist()) for row in inputs]
     assert found.is_exact.all()
     assert found.flips.tolist() == [slow_flips(members, row, reading) for row in rows]
@@ -147,10 +147,10 @@ def test_ctrl_c_keeps_what_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(open_rows) >= 3
     count = 0
 
-    def improve(self: FlipModel, row: Any, known: Known, **options: Any) -> Proved:
+    def improve(self: FlipModel, row: Any, bound: int, enough: int, **options: Any) -> Proved:
         nonlocal count
         count += 1
-        return Proved(None, known.flips, count == 2)
+        return Proved(None, enough, count == 2)
 
     monkeypatch.setattr(FlipModel, "improve", improve)
     found = network.robustness(inputs)

@@ -11,7 +11,7 @@ from network.joint_networks import (
     some_inputs,
 )
 from qubonn.encoding import Reading
-from qubonn.network.robustness import Effort, robustness_of
+from qubonn.network.robustness import robustness_of
 
 READINGS: list[Reading] = ["signs", "largest"]
 decisions = st.sampled_from(READINGS)
@@ -22,7 +22,7 @@ decisions = st.sampled_from(READINGS)
 def test_every_witness_has_the_other_class_that_is_reported(
     members: list[qn.BinaryNetwork], reading: Reading, seed: int
 ) -> None:
-    found = robustness_of(members, some_inputs(members[0], seed), reading, Effort())
+    found = robustness_of(members, some_inputs(members[0], seed), reading)
     distance = (found.adversarial_inputs != found.input_spins).sum(axis=1)
     assert distance.tolist() == np.where(found.is_found, found.flips, 0).tolist()
     for row in range(len(found)):

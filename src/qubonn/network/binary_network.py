@@ -24,17 +24,8 @@ from qubonn.encoding import Reading
 from qubonn.errors import TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network.files import network_arrays, parameters_of
-from qubonn.network.forward import (
-    ForwardPass,
-    LevelPlan,
-    Margins,
-    plan_all,
-    plan_levels,
-    pre_activations_of,
-    run_forward,
-    sign,
-)
-from qubonn.network.robustness import Effort, Robustness, robustness_of
+from qubonn.network.forward import ForwardPass, LevelPlan, Margins, plan_levels, run_forward, sign
+from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.settling import Settled, settle
 from qubonn.network.summary import Summary, accuracy, summarise
 from qubonn.storage import write_arrays
@@ -95,12 +86,8 @@ class BinaryNetwork:
 
     def packed(self, *, thread_count: int | None = None) -> PackedNetwork:
         """Return the network at one bit a weight, for prediction only; on all cores by default."""
-        return PackedNetwork.of(
-            self.topology,
-            self.weight_spins[None],
-            self.bias_spins[None],
-            thread_count=thread_count,
-        )
+        spins = self.weight_spins[np.newaxis], self.bias_spins[np.newaxis]
+        return PackedNetwork.of(self.topology, *spins, thread_count=thread_count)
 
     def pre_activations(self, inputs: ArrayLike) -> NDArray[np.int32]:
         """Return bias plus weighted sum of every neuron, before the sign; pi in the paper."""
@@ -108,7 +95,10 @@ class BinaryNetwork:
 
     def pre_activations_at(self, activation_spins: SpinMatrix) -> NDArray[np.int32]:
         """Return the same for given activations of all nodes; cycles do not matter."""
-        return pre_activations_of(self._full_plan, self.topology, activation_spins)
+        topology, first = self.topology, self.topology.input_count
+        neurons = np.arange(first, topology.node_count), activation_spins[:, first:]
+        done = run_forward(self._full_plan, topology, activation_spins[:, :first], neurons)
+        return done.pre_activations
 
     def margins(self, inputs: ArrayLike) -> Margins:
         """Return the magnitudes of all pre-activations, with S1 and S2 of the paper."""
@@ -123,34 +113,26 @@ class BinaryNetwork:
 
         `inputs` is one vector. See `qubonn.network.settling.settle` for the options.
         """
-        vector = require_real_vector(
-            "inputs", inputs, count=self.topology.input_count, of="input neuron"
-        )
+        count = self.topology.input_count
+        vector = require_real_vector("inputs", inputs, count=count, of="input neuron")
         return settle(self, sign(vector), **options)
 
     def robustness(
-        self,
-        inputs: ArrayLike,
-        *,
-        reading: Reading = "signs",
-        exact: bool = True,
-        time_limit: float | None = None,
-        seed: int = 0,
-        worker_count: int = 1,
+        self, inputs: ArrayLike, *, reading: Reading = "signs", **options: Any
     ) -> Robustness:
         """Return for each example the smallest number of input flips that changes its class.
 
         The class is the vector of output spins, or with `reading` "largest" the output of largest
         pre-activation, the earliest of equals. Bounds from margins and a greedy search come first
-        and often agree; CP-SAT (if `exact`) decides the rest within `time_limit` seconds.
+        and often agree; CP-SAT decides the rest. The options are ``exact=True``, whether it does;
+        ``time_limit=None``, in seconds; ``seed=0``; ``worker_count=1``.
 
         >>> network = BinaryNetwork(Topology.dense(5, 1), [1, 1, 1, 1, 1], [1])
         >>> found = network.robustness([[1, 1, 1, 1, 1], [1, 1, 1, -1, -1]])
         >>> found.flips, found.is_exact
         (array([3, 1]), array([ True,  True]))
         """
-        effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
-        return robustness_of((self,), inputs, reading, effort)
+        return robustness_of((self,), inputs, reading, **options)
 
     def summary(
         self,
@@ -179,11 +161,8 @@ class BinaryNetwork:
 
     def input_spins(self, inputs: ArrayLike) -> SpinMatrix:
         """Return real inputs binarised by the sign rule, after checking them."""
-        return sign(
-            require_real_matrix(
-                "inputs", inputs, columns=self.topology.input_count, of="input neuron"
-            )
-        )
+        columns = self.topology.input_count
+        return sign(require_real_matrix("inputs", inputs, columns=columns, of="input neuron"))
 
     def draw(self, axes: Any = None, **options: Any) -> Any:
         """Draw the topology with arcs coloured by weight; return the axes. See `Topology.draw`."""
@@ -205,7 +184,7 @@ class BinaryNetwork:
     def _full_plan(self) -> tuple[LevelPlan, ...]:
         if self.topology.is_acyclic:
             return self._plan
-        return plan_all(self.topology, self.weight_spins, self.bias_spins)
+        return plan_levels(self.topology, self.weight_spins, self.bias_spins, cut=None)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BinaryNetwork):

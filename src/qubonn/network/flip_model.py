@@ -18,14 +18,6 @@ from qubonn.network.joint_network import UNREACHABLE, JointNetwork
 from qubonn.ortools import Solved, cp_model_for, solve
 
 
-@dataclass(frozen=True)
-class Known:
-    """At least `bound` flips are needed; `flips` are enough, or more than the number of inputs."""
-
-    bound: int
-    flips: int
-
-
 @dataclass(frozen=True, eq=False)
 class Proved:
     """The result of CP-SAT: a nearer input of another class, if one was found, and a bound."""
@@ -57,46 +49,28 @@ class FlipModel:
             for column in np.flatnonzero(self.is_needed[level.nodes]).tolist():
                 if is_late():
                     return False
-                self._add_neuron(
-                    int(level.nodes[column]),
-                    int(level.biases[column]),
-                    level.sources,
+                own, coefficients = (
+                    self.bits[int(level.nodes[column])],
                     _column(level.matrix, column),
                 )
+                count = self._sum(level.sources, coefficients)
+                # the spin is +1 exactly when its sum, 2 * count - most, is at least 1
+                most = int(coefficients.sum()) - int(level.biases[column])
+                self.model.add(count >= most // 2 + 1).only_enforce_if(own)
+                self.model.add(count <= most // 2).only_enforce_if(~own)
         return True
 
-    def improve(
-        self,
-        input_spins: SpinVector,
-        known: Known,
-        *,
-        seed: int,
-        worker_count: int,
-        seconds: float | None,
-    ) -> Proved:
-        """Search for fewer flips than are known to be enough, or prove that there are none."""
-        model = self.model.clone()
-        flips = self._flips(input_spins)
-        model.add_linear_constraint(flips, known.bound, known.flips - 1)
+    def improve(self, input_spins: SpinVector, bound: int, enough: int, **options: Any) -> Proved:
+        """Search for fewer flips than are `enough`, or prove that there are none.
+
+        At least `bound` flips are needed. The options are those of `qubonn.ortools.solve`.
+        """
+        model, spins = self.model.clone(), input_spins[self._inputs].astype(np.int64)
+        flips = self._sum(self._inputs, -spins) + int((spins > 0).sum())
+        model.add_linear_constraint(flips, bound, enough - 1)
         self._require_another_class(model, input_spins)
         model.minimize(flips)
-        solved = solve(model, seed=seed, worker_count=worker_count, seconds=seconds)
-        return self._read(solved, input_spins, known)
-
-    # ---- the model ----
-
-    def _add_neuron(
-        self, node: int, bias: int, sources: IntVector, coefficients: NDArray[np.int64]
-    ) -> None:
-        """The spin is +1 exactly when bias + sum of coefficient * (2 * bit - 1) is at least 1."""
-        own, count = self.bits[node], self._sum(sources, coefficients)
-        most = int(coefficients.sum()) - bias  # pi = 2 * count - most
-        self.model.add(count >= most // 2 + 1).only_enforce_if(own)
-        self.model.add(count <= most // 2).only_enforce_if(~own)
-
-    def _flips(self, input_spins: SpinVector) -> Any:
-        spins = input_spins[self._inputs].astype(np.int64)
-        return self._sum(self._inputs, -spins) + int((spins > 0).sum())
+        return self._read(solve(model, **options), input_spins, bound, enough)
 
     def _require_another_class(self, model: Any, input_spins: SpinVector) -> None:
         """Require that one of the sums that support the class falls by what it needs."""
@@ -122,17 +96,14 @@ class FlipModel:
     def _inputs(self) -> IntVector:
         return np.array([node for node in self.bits if node < self.joint.input_count], dtype=int)
 
-    # ---- the result ----
-
-    def _read(self, solved: Solved, input_spins: SpinVector, known: Known) -> Proved:
+    def _read(self, solved: Solved, input_spins: SpinVector, bound: int, enough: int) -> Proved:
         solver, status, cp_model = solved.solver, solved.status, self.cp_model
         if status == cp_model.INFEASIBLE:
-            return Proved(None, known.flips, solved.is_interrupted)
+            return Proved(None, enough, solved.is_interrupted)
         if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE, cp_model.UNKNOWN):
             raise QubonnError(f"CP-SAT refused the model: {solver.status_name(status)}")
         # where nothing was proved CP-SAT's bound is 0 or infinite
-        claimed = min(max(solver.best_objective_bound, known.bound), known.flips)
-        bound = ceil(claimed - 1e-6)
+        bound = ceil(min(max(solver.best_objective_bound, bound), enough) - 1e-6)
         if status == cp_model.UNKNOWN:
             return Proved(None, bound, solved.is_interrupted)
         witness = input_spins.copy()

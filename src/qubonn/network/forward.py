@@ -3,7 +3,7 @@
 Topology, parameters, input spins -> activations and pre-activations.  Paper, eq:activation.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -106,23 +106,15 @@ class LevelPlan:
     matrix: Any
     biases: NDArray[np.float32]
 
-    def pre_activations(self, activation_spins: SpinMatrix) -> NDArray[np.int32]:
-        """Apply the level to some rows of activations."""
-        known = activation_spins[:, self.sources].astype(np.float32)
-        return np.asarray(known @ self.matrix + self.biases).astype(np.int32)
-
 
 def plan_levels(
-    topology: Topology, weights: SpinVector, biases: SpinVector, cut: Iterable[int] = ()
+    topology: Topology, weights: SpinVector, biases: SpinVector, cut: Sequence[int] | None = ()
 ) -> tuple[LevelPlan, ...]:
-    """Prepare a forward pass in which the activations of the nodes in `cut` are given."""
-    levels = _arcs_of_levels(topology, tuple(cut))
-    return tuple(_plan(topology, arcs, weights, biases) for arcs in levels)
+    """Prepare a forward pass in which the activations of the nodes in `cut` are given.
 
-
-def plan_all(topology: Topology, weights: SpinVector, biases: SpinVector) -> tuple[LevelPlan, ...]:
-    """Prepare pre-activations of all neurons from given activations; cycles do not matter."""
-    levels = _arcs_of_levels(topology, None)
+    If `cut` is None, those of all nodes are given: then cycles do not matter.
+    """
+    levels = _arcs_of_levels(topology, None if cut is None else tuple(cut))
     return tuple(_plan(topology, arcs, weights, biases) for arcs in levels)
 
 
@@ -143,24 +135,12 @@ def run_forward(
         spins[:, clamped[0]] = clamped[1]
     for rows in chunks(example_count, topology.node_count):
         for level in plan:
-            found = level.pre_activations(spins[rows])
+            known = spins[rows, level.sources].astype(np.float32)
+            found = np.asarray(known @ level.matrix + level.biases).astype(np.int32)
             sums[rows, level.nodes - topology.input_count] = found
             follows = ~is_clamped[level.nodes]
             spins[rows, level.nodes[follows]] = sign(found[:, follows])
     return ForwardPass(spins, sums, topology.output_count)
-
-
-def pre_activations_of(
-    plan: tuple[LevelPlan, ...], topology: Topology, activation_spins: SpinMatrix
-) -> NDArray[np.int32]:
-    """Return the sums of all neurons when all activations are given."""
-    sums = np.empty((len(activation_spins), topology.neuron_count), dtype=np.int32)
-    for rows in chunks(len(activation_spins), topology.node_count):
-        for level in plan:
-            sums[rows, level.nodes - topology.input_count] = level.pre_activations(
-                activation_spins[rows]
-            )
-    return sums
 
 
 def chunks(row_count: int, node_count: int) -> Iterator[slice]:
@@ -177,11 +157,6 @@ class _LevelArcs:
     sources: IntVector
     place: IntVector  # of each arc in the flattened matrix, sources x nodes
     weights: IntVector  # of each arc
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of the level's matrix."""
-        return len(self.sources), len(self.nodes)
 
 
 @lru_cache(maxsize=16)
@@ -205,16 +180,16 @@ def _level_arcs(topology: Topology, nodes: IntVector) -> _LevelArcs:
 def _plan(
     topology: Topology, arcs: _LevelArcs, weights: SpinVector, biases: SpinVector
 ) -> LevelPlan:
-    rows, columns = arcs.shape
+    shape = rows, columns = len(arcs.sources), len(arcs.nodes)
     values = weights[arcs.weights]
     matrix: Any
     if 8 * len(values) >= rows * columns:
         flat = np.bincount(arcs.place, weights=values, minlength=rows * columns)
-        matrix = flat.astype(np.float32).reshape(rows, columns)
+        matrix = flat.astype(np.float32).reshape(shape)
     else:
         from scipy.sparse import coo_array
 
         places = np.divmod(arcs.place, columns)
-        matrix = coo_array((values.astype(np.float32), places), shape=arcs.shape).tocsr()
+        matrix = coo_array((values.astype(np.float32), places), shape=shape).tocsr()
     level_biases = biases[arcs.nodes - topology.input_count].astype(np.float32)
     return LevelPlan(arcs.nodes, arcs.sources, matrix, level_biases)

@@ -62,7 +62,12 @@ class JointNetwork:
 
     def __init__(self, members: Sequence["BinaryNetwork"], reading: Reading) -> None:
         self.reading = require_reading(reading)
-        _require_acyclic(members[0].topology)
+        if not members[0].topology.is_acyclic:
+            source, target = members[0].topology.some_arc_on_a_cycle()
+            raise TopologyError(
+                f"robustness needs a network without cycles; arc {source} -> {target} closes one, "
+                "and then an input may have several classes or none"
+            )
         self.topology, self.weight_spins, self.bias_spins = joined(members)
         self.member_count = len(members)
         self.input_count = self.topology.input_count
@@ -120,12 +125,11 @@ class JointNetwork:
         winners = classes.argmax(axis=1)
         for winner in np.unique(winners):
             rows = np.flatnonzero(winners == winner)
-            yield Thresholds(
-                rows,
-                matrix[:, [winner]] - matrix,
-                np.ones((len(rows), self.output_count), dtype=np.int8),
-                _leads(votes[rows], int(winner)),
-            )
+            leads = votes[rows][:, [winner]] - votes[rows]
+            leads[:, winner + 1 :] += 1  # an earlier output wins a tie
+            leads[:, winner] = UNREACHABLE
+            directions = np.ones(leads.shape, dtype=np.int8)
+            yield Thresholds(rows, matrix[:, [winner]] - matrix, directions, leads)
 
     def lower_bounds(self, input_spins: SpinMatrix) -> IntVector:
         """Return the fewest input flips for each way to change the class: examples x outputs.
@@ -171,46 +175,22 @@ def joined(members: Sequence["BinaryNetwork"]) -> tuple[Topology, SpinVector, Sp
     topology, count = members[0].topology, len(members)
     if count == 1:
         return topology, members[0].weight_spins, members[0].bias_spins
-    sources, targets = (
-        [_moved(nodes, topology, number, count) for number in range(count)]
-        for nodes in (topology.source_of, topology.target_of)
-    )
-    weight_of = [topology.weight_of + number * topology.weight_count for number in range(count)]
+    hidden, numbers = topology.hidden_count, np.arange(count)[:, np.newaxis]
+    nodes = np.arange(topology.node_count)
+    last = nodes + (count - 1) * hidden + numbers * topology.output_count
+    places = np.where(nodes < topology.outputs.start, nodes + numbers * hidden, last)
+    places[:, : topology.input_count] = nodes[: topology.input_count]  # shared
+    weight_of = topology.weight_of + numbers * topology.weight_count
+    arcs = (places[:, topology.source_of], places[:, topology.target_of], weight_of)
     joint = Topology.from_arcs(
-        np.stack([np.concatenate(parts) for parts in (sources, targets, weight_of)], axis=1),
+        np.stack(arcs, axis=-1).reshape(-1, 3),
         inputs=topology.input_count,
         outputs=count * topology.output_count,
         nodes=topology.input_count + count * topology.neuron_count,
     )
-    hidden = np.concatenate([member.bias_spins[: topology.hidden_count] for member in members])
-    outputs = np.concatenate([member.bias_spins[topology.hidden_count :] for member in members])
+    biases = np.stack([member.bias_spins for member in members])
     weights = np.concatenate([member.weight_spins for member in members])
-    return joint, weights, np.concatenate([hidden, outputs])
-
-
-def _moved(nodes: IntVector, topology: Topology, number: int, count: int) -> IntVector:
-    """Return the places of a member's nodes: inputs, hidden nodes of all, outputs of all."""
-    hidden = nodes + number * topology.hidden_count
-    outputs = nodes + (count - 1) * topology.hidden_count + number * topology.output_count
-    moved = np.where(nodes < topology.outputs.start, hidden, outputs)
-    return np.where(nodes < topology.input_count, nodes, moved)
-
-
-def _require_acyclic(topology: Topology) -> None:
-    if not topology.is_acyclic:
-        source, target = topology.some_arc_on_a_cycle()
-        raise TopologyError(
-            f"robustness needs a network without cycles; arc {source} -> {target} closes one, "
-            "and then an input may have several classes or none"
-        )
-
-
-def _leads(votes: NDArray[np.int64], winner: int) -> NDArray[np.int64]:
-    """Return how far the winner's lead over each output must fall; an earlier one wins a tie."""
-    leads = votes[:, [winner]] - votes
-    leads[:, winner + 1 :] += 1
-    leads[:, winner] = UNREACHABLE
-    return leads
+    return joint, weights, np.concatenate([biases[:, :hidden], biases[:, hidden:]], axis=None)
 
 
 class _Sources:

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn import ortools
 from qubonn.checks import IntVector, SpinMatrix, SpinVector, require_count, require_seconds
 from qubonn.encoding import Reading
-from qubonn.network.flip_model import FlipModel, Known
+from qubonn.network.flip_model import FlipModel
 from qubonn.network.joint_network import JointNetwork
 from qubonn.network.witnesses import find_witnesses
 
@@ -113,12 +113,14 @@ class Effort:
 
 
 def robustness_of(
-    members: Sequence["BinaryNetwork"], inputs: ArrayLike, reading: Reading, effort: Effort
+    members: Sequence["BinaryNetwork"], inputs: ArrayLike, reading: Reading, **options: Any
 ) -> Robustness:
     """Return for each example the smallest number of input flips that changes the class.
 
-    Ctrl-C keeps what is done. Without ortools, some results may be bounds only.
+    The options are those of `Effort`. Ctrl-C keeps what is done. Without ortools, some results may
+    be bounds only.
     """
+    effort = Effort(**options)
     search = _FlipSearch(JointNetwork(members, reading), members[0].input_spins(inputs), effort)
     notice = ""
     try:
@@ -207,7 +209,8 @@ class _FlipSearch:
         left = self.seconds_left
         proved = model.improve(
             self.input_spins[row],
-            Known(int(self.bound[row]), int(self.flips[row])),
+            int(self.bound[row]),
+            int(self.flips[row]),
             seed=self.effort.seed,
             worker_count=self.effort.worker_count,
             seconds=None if left is None else left / waiting,

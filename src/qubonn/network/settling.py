@@ -94,10 +94,17 @@ def settle(
     is_exact = len(cut) <= most
     if is_exact:
         consistent = np.concatenate([consistent, *_exact(conditions, cut)])
-    states = _distinct(consistent)
+    _, first = np.unique(consistent, axis=0, return_index=True)
+    states = consistent[np.sort(first)]
     if len(states):
         closest = states[0]
-    return Settled(_outcome(len(states), is_exact), states, closest, network.topology.output_count)
+    if len(states) > 1:
+        outcome = Settling.SEVERAL
+    elif is_exact:
+        outcome = Settling.UNIQUE if len(states) else Settling.NONE
+    else:
+        outcome = Settling.FOUND if len(states) else Settling.UNDECIDED
+    return Settled(outcome, states, closest, network.topology.output_count)
 
 
 def feedback_nodes(topology: Topology, held: IntVector, *, most: int | None = None) -> IntVector:
@@ -195,17 +202,13 @@ def _exact(conditions: _Consistency, cut: IntVector) -> Iterator[SpinMatrix]:
     nodes = np.concatenate([cut, conditions.held])
     plan = plan_levels(topology, network.weight_spins, network.bias_spins, nodes.tolist())
     for rows in chunks(1 << len(cut), topology.node_count):
-        guesses = _spins_of(np.arange(rows.start, rows.stop), len(cut))
+        numbers = np.arange(rows.start, rows.stop)[:, np.newaxis]
+        guesses = (2 * (numbers >> np.arange(len(cut)) & 1) - 1).astype(np.int8)
         held = np.broadcast_to(conditions.held_spins, (len(guesses), len(conditions.held)))
         inputs = np.broadcast_to(conditions.input_spins, (len(guesses), topology.input_count))
         found = run_forward(plan, topology, inputs, (nodes, np.hstack([guesses, held])))
         sums = found.pre_activations[:, cut - topology.input_count]
         yield found.activation_spins[(sign(sums) == guesses).all(axis=1)]
-
-
-def _spins_of(numbers: IntVector, width: int) -> SpinMatrix:
-    """Return the lowest bits of each number as spins."""
-    return (2 * (numbers[:, None] >> np.arange(width) & 1) - 1).astype(np.int8)
 
 
 def _is_on_a_cycle(topology: Topology, is_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -221,16 +224,3 @@ def _is_on_a_cycle(topology: Topology, is_out: NDArray[np.bool_]) -> NDArray[np.
     is_large = np.bincount(component)[component] > 1
     is_large[sources[sources == targets]] = True
     return np.asarray(is_large)
-
-
-def _distinct(states: SpinMatrix) -> SpinMatrix:
-    _, first = np.unique(states, axis=0, return_index=True)
-    return states[np.sort(first)]
-
-
-def _outcome(state_count: int, is_exact: bool) -> Settling:
-    if state_count > 1:
-        return Settling.SEVERAL
-    if is_exact:
-        return Settling.UNIQUE if state_count else Settling.NONE
-    return Settling.FOUND if state_count else Settling.UNDECIDED

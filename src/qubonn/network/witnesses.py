@@ -99,7 +99,9 @@ class _Walks:
 
     def go(self, walks_each: int, is_late: Callable[[], bool]) -> None:
         """Flip one input of each walk at a time until one walk of each example has arrived."""
-        active = np.flatnonzero(self._can_arrive())
+        is_winner = self.classes[np.arange(len(self.classes)), self.columns] > 0
+        # with "largest" the winner has no threshold to cross
+        active = np.flatnonzero(~is_winner | (self.joint.reading == "signs"))
         for _ in range(self.joint.input_count):
             if not len(active) or is_late():
                 break
@@ -159,11 +161,6 @@ class _Walks:
             self.spins[walk] = tries.spins[first]
             self.spins[walk, chosen[first]] *= -1
         return bool(is_there[first])
-
-    def _can_arrive(self) -> NDArray[np.bool_]:
-        """Return which walks have a threshold to cross; with "largest" the winner has none."""
-        is_winner = self.classes[np.arange(len(self.classes)), self.columns] > 0
-        return ~is_winner if self.joint.reading == "largest" else np.full(len(self.spins), True)
 
     def _is_changed(self, input_spins: SpinMatrix, walks: IntVector) -> NDArray[np.bool_]:
         return np.asarray((self.joint.classes(input_spins) != self.classes[walks]).any(axis=1))

@@ -19,7 +19,7 @@ from qubonn.inference import PackedNetwork, is_worth_packing
 from qubonn.network import BinaryNetwork, Summary, network_of
 from qubonn.network.files import network_arrays, unpacked
 from qubonn.network.forward import decide
-from qubonn.network.robustness import Effort, Robustness, robustness_of
+from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.summary import accuracy, summarise
 from qubonn.storage import write_arrays
 
@@ -82,21 +82,12 @@ class Committee:
         """Return the fraction of examples with all outputs right."""
         return accuracy(self.predict_outputs(inputs), outputs)
 
-    def robustness(
-        self,
-        inputs: ArrayLike,
-        *,
-        exact: bool = True,
-        time_limit: float | None = None,
-        seed: int = 0,
-        worker_count: int = 1,
-    ) -> Robustness:
+    def robustness(self, inputs: ArrayLike, **options: Any) -> Robustness:
         """Return for each example the smallest number of input flips that changes the vote.
 
-        As ``network.robustness``; all members see the same flips.
+        As ``network.robustness``, with the same options; all members see the same flips.
         """
-        effort = Effort(exact=exact, time_limit=time_limit, seed=seed, worker_count=worker_count)
-        return robustness_of(self.members, inputs, self.reading, effort)
+        return robustness_of(self.members, inputs, self.reading, **options)
 
     def summary(self, inputs: ArrayLike | None = None, outputs: ArrayLike | None = None) -> Summary:
         """Return the committee in numbers; with data also margins, accuracy and disagreement."""
@@ -118,12 +109,9 @@ def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:
     """Return the parts of a committee's file: those of its first network, and all parameters."""
     members = committee.members
     arrays = network_arrays(members[0])
-    arrays["committee_weight_bits"] = np.packbits(
-        np.stack([member.weight_spins > 0 for member in members]), axis=1
-    )
-    arrays["committee_bias_bits"] = np.packbits(
-        np.stack([member.bias_spins > 0 for member in members]), axis=1
-    )
+    for name in ("weight", "bias"):
+        spins = np.stack([getattr(member, f"{name}_spins") for member in members])
+        arrays[f"committee_{name}_bits"] = np.packbits(spins > 0, axis=1)
     arrays["committee_reading"] = np.frombuffer(committee.reading.encode(), dtype=np.uint8)
     return arrays
 
