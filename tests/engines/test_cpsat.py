@@ -1,5 +1,6 @@
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import qubonn as qn
 from formulation.test_enumeration import TINY
 from qubonn.engines import ExactResult, Proof
 from qubonn.errors import RangeError
+from qubonn.testing.engine_contract import WeightPrice
 from reference import all_networks, is_feasible
 
 pytest.importorskip("ortools", reason="CpSat needs ortools")
@@ -55,6 +57,18 @@ def test_the_largest_margin_is_that_of_the_best_feasible_network(name: str, seed
         assert result.proof is Proof.INFEASIBLE
         return
     assert result.value == max(net.margins(problem.input_spins).s2 for net in feasible)
+
+
+@pytest.mark.parametrize("question", ["find_feasible", "fewest_violations", "largest_margin"])
+def test_terms_that_it_cannot_weigh_are_refused_by_name(question: str) -> None:
+    plain = tiny_problem("one neuron", seed=0)
+    ask = getattr(qn.CpSat(), question)
+    with pytest.raises(RangeError, match=r"CpSat supports .*; the problem also has 'weight_price'"):
+        ask(replace(plain, extra_terms=[WeightPrice()]))
+    topology = plain.topology
+    field = qn.Field(np.ones(topology.weight_count), np.zeros(topology.neuron_count))
+    with pytest.raises(RangeError, match="the problem also has 'field'"):
+        ask(replace(plain, field=field))
 
 
 def test_free_outputs_cost_one_violation_each() -> None:
@@ -168,7 +182,7 @@ def test_energies_of_an_engine_with_linear_violations_are_those_of_the_hamiltoni
     problem = qn.TrainingProblem(qn.Topology.dense(9, 1), inputs, outputs)
     engine = qn.LiftedAnnealing(replica_count=64, sweep_count=2, violation="linear")
     result = qn.train(problem, engine)
-    assert result.energies.tolist() == [judged.terms.total for judged in result.certificates]
+    assert result.energies.tolist() == [one.terms.total for one in result.certificates]
     assert (np.diff(result.energies) >= 0).all()
     assert result.energies[0] > engine.solve(problem).energies[0]
 

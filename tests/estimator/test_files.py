@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ from sklearn.exceptions import NotFittedError
 import qubonn as qn
 from qubonn import engines, samplers
 from qubonn.engines import InputNoise
-from qubonn.errors import AlphabetError, FileFormatError, FitInterrupted
+from qubonn.errors import AlphabetError, FileFormatError, FitInterrupted, RangeError
 from qubonn.estimator import PosedProblem
 from qubonn.estimator.files import STRENGTHS, _plain, _settings_type, _value
 from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, write_arrays
+from qubonn.testing.engine_contract import WeightPrice
 from qubonn.training.committee import committee_of
 
 Examples = tuple[NDArray[Any], NDArray[Any]]
@@ -327,6 +329,14 @@ def test_a_file_gives_the_same_problem_back(tmp_path: Path, design: dict[str, An
     assert np.array_equal(
         back.classifier(networks).predict(numbers), made.classifier(networks).predict(numbers)
     )
+
+
+def test_a_problem_with_terms_that_its_file_cannot_hold_is_not_saved(tmp_path: Path) -> None:
+    made = posed()
+    odd = replace(made, problem=replace(made.problem, extra_terms=[WeightPrice()]))
+    with pytest.raises(RangeError, match=r"holds the terms .*; this one also has weight_price"):
+        odd.save(tmp_path / "p.problem.npz")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

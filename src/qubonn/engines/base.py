@@ -78,8 +78,9 @@ class Engine(Protocol):
 PAPER_TERMS = frozenset({"activation", "product", "margin", "field", "output"})
 
 
-def require_terms(problem: TrainingProblem, engine: object, supported: frozenset[str]) -> None:
+def require_terms(problem: TrainingProblem, engine: Any) -> None:
     """Refuse a problem with a term that an engine does not support."""
+    supported = engine.supported_terms
     for term in problem.energy_terms:
         if term.strength and term.name not in supported:
             raise RangeError(

@@ -6,12 +6,13 @@ check those of every other solver.
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_count
+from qubonn.engines.base import PAPER_TERMS, require_terms
 from qubonn.errors import QubonnError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -54,10 +55,13 @@ class ExactResult:
 class CpSat:
     """OR-tools CP-SAT on the training problem; any topology, cycles included.
 
-    `find_feasible`, `fewest_violations` and `largest_margin` ask three questions. With one worker
-    the same seed gives the same answer while no time limit strikes; several workers race, and who
-    wins is chance.
+    `find_feasible`, `fewest_violations` and `largest_margin` ask three questions about constraints
+    and margins: the strengths of a problem's terms play no part. A field and extra terms would
+    change which network is best, so a problem that has them is refused. With one worker the same
+    seed gives the same answer unless the time limit is reached; with several it may not.
     """
+
+    supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS - {"field"}
 
     worker_count: int = 1
 
@@ -93,6 +97,7 @@ class CpSat:
         self, problem: TrainingProblem, seed: int, time_limit: float | None, **question: bool
     ) -> ExactResult:
         require_seed(seed)
+        require_terms(problem, self)
         watch = Watch(time_limit=time_limit)
         model = _Model(problem, **question)
         left = None if time_limit is None else watch.seconds_left  # building took some of it

@@ -127,7 +127,7 @@ class ForwardAnnealing:
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
-        require_terms(problem, self, self.supported_terms)
+        require_terms(problem, self)
         require_acyclic(problem.topology)
         if self.reading == "largest":
             require_pairwise(problem)

@@ -79,7 +79,7 @@ class LiftedAnnealing:
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
-        require_terms(problem, self, self.supported_terms)
+        require_terms(problem, self)
         _require_room(problem, self.replica_count)
         run = _Run(problem, self, seed, initial_networks)
         stop = run.anneal(watch)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
-from qubonn.errors import AlphabetError, FileFormatError
+from qubonn.errors import AlphabetError, FileFormatError, RangeError
 from qubonn.estimator.members import Member
 from qubonn.estimator.plan import Encoding, PosedProblem
 from qubonn.formulation import TrainingProblem
@@ -37,7 +37,8 @@ Arrays = dict[str, NDArray[Any]]
 CLASSIFIER, PROBLEM, VERSION = "qubonn-classifier", "qubonn-problem", 1
 PARTS = ("classes", "codewords")  # of both, beside the description
 SIDECAR = ".problem.npz"
-STRENGTHS = ("product_strength", "margin_strength", "output_strength")
+TERMS = ("activation", "product", "margin", "output")  # that a file of a problem holds
+STRENGTHS = ("product_strength", "margin_strength", "output_strength")  # of these
 _MEMBER: dict[str, Any] = {
     "number": int,
     "energy": (int, float),
@@ -165,6 +166,14 @@ def sidecar_of(path: str | os.PathLike[str]) -> str:
 
 def save_problem(posed: PosedProblem, path: str | os.PathLike[str]) -> None:
     """Write a posed problem without its QUBO to `path`, whole or not at all."""
+    lost = [
+        one.name for one in posed.problem.energy_terms if one.strength and one.name not in TERMS
+    ]
+    if lost:
+        raise RangeError(
+            f"a file of a problem holds the terms {', '.join(TERMS)}; this one also has "
+            f"{', '.join(lost)}: leave these out, or keep the Python code that poses it"
+        )
     description = {
         "n_features_in": posed.column_count,
         "target": posed.target,
