@@ -4,7 +4,6 @@ BinaryNetwork, Committee or QuboClassifier -> C source.  Paper, eq:activation.
 """
 
 import os
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Literal
@@ -17,7 +16,7 @@ from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
 from qubonn.export.c_layout import WORD, BitLayout, packed, word_count
 from qubonn.export.c_text import CArray, comment, identifier, string_literal, words_array
-from qubonn.export.levels import Comparisons, require_comparisons, whole_levels
+from qubonn.export.levels import require_comparisons, whole_levels
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
 
@@ -58,22 +57,20 @@ def to_c(
     parts, prefix = exported(model), identifier(name)
     layout = BitLayout(parts.topology)
     features = _features(parts, prefix, inputs, require_count("scale", scale))
-    network_tables, class_tables = _network_tables(parts, layout), _class_tables(parts.classes)
-    feature_tables = features.tables if features else ()
+    feature_count, feature_bit, feature_tables = features
     source: str = _template().render(
         name=prefix,
-        NAME=prefix.upper(),
         title=name,
         version=__version__,
         model=parts,
-        topology=parts.topology,
         layout=layout,
-        labels=() if parts.classes is None else parts.classes.labels,
-        network_tables=network_tables,
-        class_tables=class_tables,
-        features=features,
+        network_tables=_network_tables(parts, layout),
+        class_tables=_class_tables(parts.classes),
+        inputs=inputs,
+        scale=scale,
+        feature_count=feature_count,
+        feature_bit=feature_bit,
         feature_tables=feature_tables,
-        table_bytes=sum(t.byte_count for t in (*network_tables, *class_tables, *feature_tables)),
         with_main=with_main,
     )
     if path is not None:
@@ -137,40 +134,31 @@ def _class_tables(classes: Classes | None) -> list[CArray]:
 # ---- whole numbers into bits on the device: integer levels, no floating point ----
 
 
-@dataclass(frozen=True)
-class _Features:
-    """How C turns features into input bits."""
-
-    count: int
-    type: str
-    scale: int
-    bit: str  # expression of the bit of `input`
-    tables: tuple[CArray, ...] = ()
+_Features = tuple[int, str, list[CArray]]  # count, C expression for the bit of `input`, its tables
 
 
-def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Features | None:
+def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Features:
+    """Return how C turns features into input bits: by shifts, or by comparisons with levels.
+
+    A table that would hold one value is left out.
+    """
     if inputs == "bits":
-        return None
+        return 0, "", []
     if inputs not in RANGES:
         raise RangeError(f"inputs must be 'bits' or one of {', '.join(RANGES)}; got {inputs!r}")
     if isinstance(model.encoder, BitPlanes):
         return _planes(model.topology.input_count, model.encoder, inputs, scale)
-    found = require_comparisons(model.encoder, model.topology.input_count, inputs)
-    return _comparisons(found, prefix, inputs, scale)
-
-
-def _comparisons(found: Comparisons, prefix: str, inputs: str, scale: int) -> _Features:
-    """Return comparisons with levels; a table that would hold one value is left out."""
-    levels = np.array(whole_levels(found.levels, scale, *RANGES[inputs]), dtype=np.int64)
+    column_of, numbers = require_comparisons(model.encoder, model.topology.input_count, inputs)
+    levels = np.array(whole_levels(numbers, scale, *RANGES[inputs]), dtype=np.int64)
     tables, column, level = [], "input", str(levels[0])
-    if not found.is_one_each:
-        tables.append(_small_array("column_of", found.column_of))
+    column_count = int(column_of[-1]) + 1
+    if column_count < len(levels):
+        tables.append(_small_array("column_of", column_of))
         column = f"{prefix}_column_of[input]"
     if (levels != levels[0]).any():
         tables.append(_small_array("levels", levels))
         level = f"{prefix}_levels[input]"
-    bit = f"(int32_t)features[{column}] > {level}"
-    return _Features(found.column_count, f"{inputs}_t", scale, bit, tuple(tables))
+    return column_count, f"(int32_t)features[{column}] > {level}", tables
 
 
 def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> _Features:
@@ -185,14 +173,12 @@ def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> _Fe
     value = f"(uint32_t)features[input % {columns}u]"
     if planes.gray:
         value = f"({value} ^ ({value} >> 1))"
-    bit = f"({value} >> ({planes.bits - 1}u - input / {columns}u)) & 1u"
-    return _Features(columns, f"{inputs}_t", scale, bit)
+    return columns, f"({value} >> ({planes.bits - 1}u - input / {columns}u)) & 1u", []
 
 
 def _small_array(name: str, values: np.ndarray) -> CArray:
     """Return a table of the smallest type that holds its values."""
     for kind in RANGES:
-        low, high = np.iinfo(kind).min, np.iinfo(kind).max
-        if low <= values.min() and values.max() <= high:
+        if np.iinfo(kind).min <= values.min() and values.max() <= np.iinfo(kind).max:
             break
     return CArray(f"{kind}_t", name, values, field_bytes=np.dtype(kind).itemsize)

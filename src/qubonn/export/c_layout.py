@@ -15,6 +15,8 @@ from qubonn.topology import Topology
 from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
 
 WORD = 32  # bits
+Grid = tuple[int, int, int, int]  # rows, columns and the steps of both, as in Record
+ONE_POSITION: Grid = (1, 1, 0, 0)
 
 
 class Record(NamedTuple):
@@ -56,7 +58,10 @@ class BitLayout:
         self._filter_words = 0
         self._known: dict[tuple[str, bytes], int] = {}  # filters and runs that exist already
         for blocks in blocks_by_level(topology):
-            self._add_level(blocks)
+            self._end_word()
+            places = [self._place(block) for block in blocks]
+            for block, place in zip(blocks, places, strict=True):
+                self._add_block(block, *place)
         self._end_word()
         self.state_words = len(self._node_at) // WORD  # of inputs and all neurons
         nodes = np.array(self._node_at[WORD * self.input_words :])
@@ -71,13 +76,6 @@ class BitLayout:
 
     def _end_word(self) -> None:
         self._node_at += [-1] * (-len(self._node_at) % WORD)
-
-    def _add_level(self, blocks: list[Block]) -> None:
-        """Add the blocks of a level, from a new word on."""
-        self._end_word()
-        places = [self._place(block) for block in blocks]
-        for block, (target, output) in zip(blocks, places, strict=True):
-            self._add_block(block, target, output)
 
     def _place(self, block: Block) -> tuple[int, int]:
         """Give the neurons of a block the next bits; return the first, and `output` of Record."""
@@ -102,31 +100,19 @@ class BitLayout:
         for position, place in enumerate(places):
             order = np.argsort(place, kind="stable")
             shift = position * len(weights)
-            own_output = output and output + shift
-            self._add_record(
-                place[order], weights[:, order], target + shift, own_output, ONE_POSITION
-            )
+            own = target + shift, output and output + shift
+            self._add_record(place[order], weights[:, order], *own, ONE_POSITION)
 
     def _add_record(
-        self, places: IntVector, weights: IntMatrix, target: int, output: int, grid: dict[str, int]
+        self, places: IntVector, weights: IntMatrix, target: int, output: int, grid: Grid
     ) -> None:
         fan_in, first_run, run_count = len(places), 0, 0
         if grid != ONE_POSITION or not self._starts_a_word(places):
             first_run, run_count = self._add_runs(places)
             self.patch_words = max(self.patch_words, word_count(fan_in))
-        self.records.append(
-            Record(
-                fan_in,
-                first_run,
-                run_count,
-                base=int(places[0]) if fan_in else 0,
-                filters=len(weights),
-                target=target,
-                weight=self._add_filters(weights),
-                output=output,
-                **grid,
-            )
-        )
+        base = int(places[0]) if fan_in else 0
+        neurons = len(weights), target, self._add_filters(weights), output
+        self.records.append(Record(fan_in, first_run, run_count, base, *grid, *neurons))
 
     def _starts_a_word(self, places: IntVector) -> bool:
         """Whether the sources are whole words already: in order, padding after the last."""
@@ -170,11 +156,8 @@ def packed(spins: SpinMatrix, numbers: IntVector) -> NDArray[np.uint32]:
     return in_bytes.view("<u4").astype(np.uint32)
 
 
-ONE_POSITION = {"rows": 1, "columns": 1, "row_step": 0, "column_step": 0}
-
-
-def _grid(places: IntMatrix) -> dict[str, int] | None:
-    """Return rows, columns and steps if all positions read the first one's sources, shifted."""
+def _grid(places: IntMatrix) -> Grid | None:
+    """Return a grid if all positions read the first one's sources, shifted."""
     if len(places) == 1:
         return ONE_POSITION
     base = places[:, 0]
@@ -184,8 +167,6 @@ def _grid(places: IntMatrix) -> dict[str, int] | None:
     rows, column_step = len(base) // columns, int(base[1] - base[0])
     row_step = int(base[columns] - base[0]) if rows > 1 else 0
     shifts = row_step * np.arange(rows)[:, None] + column_step * np.arange(columns)
-    is_grid = (
-        min(row_step, column_step) >= 0 and (places == places[0] + shifts.reshape(-1, 1)).all()
-    )
-    steps = {"row_step": row_step, "column_step": column_step}
-    return {"rows": rows, "columns": columns, **steps} if is_grid else None
+    if min(row_step, column_step) < 0 or (places != places[0] + shifts.reshape(-1, 1)).any():
+        return None
+    return rows, columns, row_step, column_step

@@ -87,16 +87,15 @@ class CArray:
         """
         about = f" /* {self.about} */" if self.about else ""
         kind = prefix + self.kind if self.kind.startswith("_") else self.kind
-        return f"static const {kind} {prefix}_{self.name}[] = {{{about}\n{self._lines()}\n}};"
-
-    def _lines(self) -> str:
         values = self.values if len(self.values) else np.zeros((1, *self.values.shape[1:]), int)
         if values.ndim == 2:
-            return ",\n".join(f"    {{{', '.join(map(str, row))}}}" for row in values.tolist())
-        pattern = "0x{:08X}u" if self.is_hexadecimal else "{}"
-        shown = [pattern.format(value) for value in values.tolist()]
-        lines = (shown[start : start + PER_LINE] for start in range(0, len(shown), PER_LINE))
-        return ",\n".join("    " + ", ".join(line) for line in lines)
+            lines = [f"{{{', '.join(map(str, row))}}}" for row in values.tolist()]
+        else:
+            pattern = "0x{:08X}u" if self.is_hexadecimal else "{}"
+            shown = [pattern.format(value) for value in values.tolist()]
+            lines = [", ".join(shown[k : k + PER_LINE]) for k in range(0, len(shown), PER_LINE)]
+        body = ",\n    ".join(lines)
+        return f"static const {kind} {prefix}_{self.name}[] = {{{about}\n    {body}\n}};"
 
 
 def words_array(name: str, words: NDArray[np.uint32], about: str) -> CArray:

@@ -1,9 +1,8 @@
 """Binarisers as comparisons: which column against which level.
 
-InputEncoder -> Comparisons; their levels as whole numbers for C, or as float32 for ONNX.
+InputEncoder -> columns and levels; levels as whole numbers for C, or as float32 for ONNX.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
 
@@ -15,34 +14,20 @@ from qubonn.encoding import InputEncoder, Thermometer, Threshold
 from qubonn.errors import RangeError
 
 
-@dataclass(frozen=True, eq=False)
-class Comparisons:
-    """Spin s is +1 exactly where column ``column_of[s]`` is above ``levels[s]``."""
+def require_comparisons(
+    encoder: InputEncoder | None, spin_count: int, inputs: str
+) -> tuple[IntVector, NDArray[np.float64]]:
+    """Return (column_of, levels): spin s is +1 where column ``column_of[s]`` exceeds ``levels[s]``.
 
-    column_of: IntVector
-    levels: NDArray[np.float64]
-
-    @property
-    def column_count(self) -> int:
-        """Number of columns."""
-        return int(self.column_of.max()) + 1
-
-    @property
-    def is_one_each(self) -> bool:
-        """Whether spin s reads column s."""
-        return np.array_equal(self.column_of, np.arange(len(self.column_of)))
-
-
-def require_comparisons(encoder: InputEncoder | None, spin_count: int, asked: str) -> Comparisons:
-    """Return the comparisons of a binariser; refuse one that makes none."""
+    Columns count 0, 0, ..., 1, 1, ...; an encoder that does not compare is refused.
+    """
     if isinstance(encoder, Threshold):
-        levels = np.broadcast_to(encoder.levels, (spin_count,)).copy()
-        return Comparisons(np.arange(spin_count), levels)
+        return np.arange(spin_count), np.broadcast_to(encoder.levels, (spin_count,)).copy()
     if isinstance(encoder, Thermometer):
-        return Comparisons(encoder.column_of, encoder.thresholds)
+        return encoder.column_of, encoder.thresholds
     have = "a model without a binariser" if encoder is None else type(encoder).__name__
     raise RangeError(
-        f"inputs={asked!r} needs a QuboClassifier whose binariser is a Threshold or a "
+        f"inputs={inputs!r} needs a QuboClassifier whose binariser is a Threshold or a "
         f"Thermometer; got {have}: binarise before, and leave `inputs` out"
     )
 
@@ -56,7 +41,7 @@ def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: 
     >>> whole_levels(np.array([0.5, 0.3, -7.5, 1e9]), 10, 0, 255)
     [5, 3, -1, 255]
     """
-    found = []
+    found: list[int] = []
     for level in levels.tolist():
         whole = min(max(floor(Fraction(level) * scale), lowest - 1), highest)
         # 3 / 10 is not above 0.3, the float64

@@ -3,7 +3,7 @@
 BinaryNetwork, Committee or fitted QuboClassifier -> Exported.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,7 @@ class Classes:
 
     labels: tuple[str, ...]
     codewords: SpinMatrix
-    evidence: (
-        NDArray[np.int64] | None
-    )  # by members that output +1; None where the largest vote wins
+    evidence: NDArray[np.int64] | None = None  # None where the largest vote wins
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +57,11 @@ class Exported:
         """Number of networks."""
         return len(self.weight_spins)
 
-    @property
-    def parameter_count(self) -> int:
-        """Weights and biases of all members."""
-        return self.weight_spins.size + self.bias_spins.size
-
 
 def exported(model: object) -> Exported:
     """Return the parts of a model, or say why it cannot be exported."""
     if isinstance(model, BinaryNetwork):
-        return replace(_of_members((model,), "signs"), is_committee=False)
+        return _of_members((model,), "signs", is_committee=False)
     if isinstance(model, Committee):
         return _of_members(model.members, model.reading)
     parts = [getattr(model, name, None) for name in ("committee_", "code_book_", "binariser_")]
@@ -78,11 +71,11 @@ def exported(model: object) -> Exported:
             "model must be a BinaryNetwork, a Committee or a fitted QuboClassifier; "
             f"got {type(model).__name__}{_hint(model)}"
         )
-    found = _of_members(committee.members, committee.reading)
-    return replace(found, classes=_classes(book, committee), encoder=encoder)
+    classes = _classes(book, committee)
+    return _of_members(committee.members, committee.reading, classes=classes, encoder=encoder)
 
 
-def _of_members(members: tuple[BinaryNetwork, ...], reading: Reading) -> Exported:
+def _of_members(members: tuple[BinaryNetwork, ...], reading: Reading, **more: Any) -> Exported:
     topology = members[0].topology
     if not topology.is_acyclic:
         source, target = topology.some_arc_on_a_cycle()
@@ -94,24 +87,18 @@ def _of_members(members: tuple[BinaryNetwork, ...], reading: Reading) -> Exporte
         raise TopologyError("an exported network must have at least one input; got none")
     weights = np.stack([member.weight_spins for member in members])
     biases = np.stack([member.bias_spins for member in members])
-    return Exported(topology, weights, biases, reading)
+    return Exported(topology, weights, biases, reading, **more)
 
 
 def _classes(book: CodeBook, committee: Committee) -> Classes:
     labels = tuple(str(label) for label in book.classes.tolist())
-    if committee.reading == "signs":
-        return Classes(labels, book.codewords, _evidence(book, len(committee)))
-    assert (book.codewords.argmax(axis=1) == np.arange(len(labels))).all(), "one-hot, in order"
-    return Classes(labels, book.codewords, None)
-
-
-def _evidence(book: CodeBook, size: int) -> NDArray[np.int64]:
-    """Return the evidence that `QuboClassifier` uses; coarser where sums would overflow int32."""
-    evidence = vote_evidence(size)
+    if committee.reading == "largest":
+        assert (book.codewords.argmax(axis=1) == np.arange(len(labels))).all(), "one-hot, in order"
+        return Classes(labels, book.codewords)
+    evidence = vote_evidence(len(committee))
     most = int(evidence[-1]) * book.spin_count
-    surplus = max(0, most.bit_length() - SCORE_BITS)
-    coarser: NDArray[np.int64] = np.rint(evidence / 2**surplus).astype(np.int64)
-    return coarser
+    surplus = max(0, most.bit_length() - SCORE_BITS)  # coarser where sums would overflow int32
+    return Classes(labels, book.codewords, np.rint(evidence / 2**surplus).astype(np.int64))
 
 
 def _hint(model: Any) -> str:

@@ -51,7 +51,7 @@ def to_onnx(
         raise RangeError(f"name must be text; got {name!r:.60}")
     parts, graph = exported(model), OnnxGraph(form)
     spins, width = _add_inputs(graph, parts, inputs)
-    graph.name_results(_add_decision(graph, parts, *_add_network(graph, parts, spins)))
+    graph.name_results(_add_decision(graph, parts, _Network(graph, parts, spins)))
     input_type = np.float32 if inputs == "numbers" else graph.spin_type
     proto = _proto(graph, parts, name, input_type, width)
     if path is not None:
@@ -88,13 +88,13 @@ def _add_inputs(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, in
         raise RangeError(f"inputs must be 'spins' or 'numbers'; got {inputs!r}")
     if isinstance(model.encoder, BitPlanes):
         return _add_planes(graph, model.encoder, spin_count), spin_count // model.encoder.bits
-    found = require_comparisons(model.encoder, spin_count, inputs)
-    numbers = "inputs"
-    if not found.is_one_each:
-        columns = graph.constant("columns", found.column_of, np.int64)
+    column_of, levels = require_comparisons(model.encoder, spin_count, inputs)
+    numbers, column_count = "inputs", int(column_of[-1]) + 1
+    if column_count < spin_count:
+        columns = graph.constant("columns", column_of, np.int64)
         numbers = graph.add("Gather", numbers, columns, axis=-1)
-    levels = graph.constant("levels", float32_levels(found.levels), np.float32)
-    return graph.where(graph.add("Greater", numbers, levels)), found.column_count
+    rounded = graph.constant("levels", float32_levels(levels), np.float32)
+    return graph.where(graph.add("Greater", numbers, rounded)), column_count
 
 
 def _add_planes(graph: OnnxGraph, planes: BitPlanes, spin_count: int) -> str:
@@ -117,18 +117,6 @@ def _shifted(graph: OnnxGraph, whole: str, shifts: Any) -> str:
 
 
 # ---- neurons ----
-
-
-def _add_network(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, str]:
-    """Add all neurons; return the names of the outputs' spins and of their sums, in order.
-
-    Both are examples x outputs, with an axis for the members in front where there are several.
-    """
-    network = _Network(graph, model, inputs)
-    for blocks in blocks_by_level(model.topology):
-        network.add_level(blocks)
-    outputs = np.array([model.topology.outputs])
-    return network.spins.read(outputs), network.sums.read(outputs)
 
 
 class _Tensors:
@@ -171,29 +159,29 @@ class _Tensors:
         if len(homes) == 1:
             return self.names[homes[0]]
         if homes not in self.joined:
-            parts = [self._with_members(home) for home in homes]
+            parts = [self.names[home] for home in homes]
+            if self.member_count > 1 and homes[0] == self.home_of[0]:  # inputs have no such axis
+                shape = self.graph.constant("members", [self.member_count, 1, 1], np.int64)
+                parts[0] = self.graph.add("Expand", parts[0], shape)
             self.joined[homes] = self.graph.add("Concat", *parts, axis=-1)
         return self.joined[homes]
 
-    def _with_members(self, home: int) -> str:
-        """Repeat the inputs, which have no axis for members, so that all tensors have one shape."""
-        name = self.names[home]
-        if self.member_count == 1 or home != self.home_of[0]:
-            return name
-        shape = self.graph.constant("members", [self.member_count, 1, 1], np.int64)
-        return self.graph.add("Expand", name, shape)
-
 
 class _Network:
-    """Adds neurons level by level."""
+    """All neurons, level by level: tensors of their spins, and of the sums of the outputs.
+
+    Both are examples x nodes, with an axis for the members in front where there are several.
+    """
 
     def __init__(self, graph: OnnxGraph, model: Exported, inputs: str) -> None:
         self.graph, self.model, topology = graph, model, model.topology
         self.spins = _Tensors(graph, model)
         self.sums = _Tensors(graph, model)
         self.spins.put(inputs, np.arange(topology.input_count))
+        for blocks in blocks_by_level(topology):
+            self._add_level(blocks)
 
-    def add_level(self, blocks: list[Block]) -> None:
+    def _add_level(self, blocks: list[Block]) -> None:
         """Add the blocks of a level, which read earlier levels only."""
         narrow: dict[bool, list[Block]] = {False: [], True: []}
         for block in blocks:
@@ -224,7 +212,9 @@ class _Network:
         if is_alone:
             weights, biases = weights[0], biases[0]
         lowered = 0 if graph.form == "int8" or self._are_outputs(nodes) else 0.5
-        sums = graph.product(self.spins.read(sources), weights)
+        operator = "MatMul" if graph.form == "float" else "MatMulInteger"
+        read = self.spins.read(sources)
+        sums = graph.add(operator, read, graph.constant("weights", weights, graph.spin_type))
         sums = graph.add("Add", sums, graph.constant("biases", biases - lowered, graph.sum_type))
         if len(nodes) > 1:
             kept = [0] if is_alone else [0, 0]  # axes
@@ -236,7 +226,10 @@ class _Network:
     def _together(self, blocks: list[Block]) -> tuple[IntMatrix, IntMatrix, NDArray[np.int8]]:
         """Put blocks of one position side by side; a row is a source, or its k-th parallel arc."""
         most = max(block.fan_in for block in blocks) + 1
-        rows_of = [most * block.sources[0] + _repeats(block.sources[0]) for block in blocks]
+        rows_of = []
+        for (sources,) in (block.sources for block in blocks):
+            k = np.arange(len(sources)) - np.searchsorted(sources, sources)
+            rows_of.append(most * sources + k)
         rows = np.unique(np.concatenate(rows_of))
         rows = rows if len(rows) else np.zeros(1, dtype=np.int64)  # any input, with weight 0
         nodes = np.concatenate([block.nodes[0] for block in blocks])
@@ -253,25 +246,24 @@ class _Network:
         return bool(nodes[0, 0] >= self.model.topology.outputs.start)
 
 
-def _repeats(sources: IntVector) -> IntVector:
-    """Return the number of equal sources before each one; sources are sorted."""
-    return np.arange(len(sources)) - np.searchsorted(sources, sources)
-
-
 # ---- members' outputs into decisions ----
 
 
-def _add_decision(graph: OnnxGraph, model: Exported, spins: str, sums: str) -> dict[str, str]:
+def _add_decision(graph: OnnxGraph, model: Exported, network: _Network) -> dict[str, str]:
     """Add what is made of the outputs of all members; return the tensors of the results."""
+    outputs = np.array([model.topology.outputs])
+    spins, sums = network.spins.read(outputs), network.sums.read(outputs)
     results = {"outputs": spins, "sums": sums}
     if model.is_committee:
         by_signs = model.reading == "signs"
-        votes = graph.as_sums(spins) if by_signs else sums
+        votes = spins if by_signs else sums
+        if by_signs and graph.form == "int8":
+            votes = graph.cast(spins, graph.sum_type)
         if model.member_count > 1:
             axis = graph.constant("first_axis", [0], np.int64)
             votes = graph.add("ReduceSum", votes, axis, keepdims=0)
-        outputs = graph.spins(votes) if by_signs else _first_largest(graph, model, votes)
-        results = {"outputs": outputs, "sums": votes}
+        decided = graph.spins(votes) if by_signs else _first_largest(graph, model, votes)
+        results = {"outputs": decided, "sums": votes}
     if model.classes is not None:
         scores = _class_scores(graph, model, model.classes, results["sums"])
         results["class"] = graph.add("ArgMax", scores, axis=-1, keepdims=0)

@@ -41,8 +41,7 @@ class OnnxGraph:
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """Add an operator with one result and return the result's name."""
         name = f"{operator.lower()}_{len(self.nodes)}"
-        node = self.onnx.helper.make_node(operator, inputs, [name], name, **attributes)
-        self.nodes.append(node)
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [name], name, **attributes))
         return name
 
     def constant(self, name: str, value: ArrayLike, kind: Any) -> str:
@@ -58,15 +57,6 @@ class OnnxGraph:
     def cast(self, tensor: str, kind: Any) -> str:
         """Add a change of type."""
         return self.add("Cast", tensor, to=self._element(kind))
-
-    def as_sums(self, spins: str) -> str:
-        """Add what makes sums out of spins, if they differ in type."""
-        return spins if self.form == "float" else self.cast(spins, self.sum_type)
-
-    def product(self, matrix: str, weights: NDArray[Any]) -> str:
-        """Add a matrix product of spins and weights."""
-        operator = "MatMul" if self.form == "float" else "MatMulInteger"
-        return self.add(operator, matrix, self.constant("weights", weights, self.spin_type))
 
     def spins(self, sums: str) -> str:
         """Add the sign rule: +1 where a sum is positive, -1 elsewhere; Sign(0) would be 0."""
