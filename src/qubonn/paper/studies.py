@@ -6,7 +6,7 @@ architectures", "Maximising sum of margins" and "A dropout algorithm".
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations
 from typing import Any, ClassVar, Literal
 
@@ -21,6 +21,7 @@ from qubonn.experiments.store import Row
 from qubonn.experiments.study import Record, Setting, Study
 from qubonn.experiments.tables import Table
 from qubonn.formulation import TrainingProblem
+from qubonn.network.forward import sign
 from qubonn.paper.published import published, topology
 from qubonn.samplers import SimulatedAnnealing, TunedAnnealing, tune
 from qubonn.stopping import Stop
@@ -32,6 +33,7 @@ SIZES = {"native": (256, 200), "paper": (1000, 1000)}  # replicas, sweeps; ours 
 
 EngineName = Literal["paper", "native"]
 Tune = Literal["once", "each"]
+_network = cache(topology)  # forward passes compare topologies: at once where they are one object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +113,7 @@ class PaperStudy(Study):
         """The training problem of a setting."""
         data = letters(seed=0)  # the training images are the same in every draw
         return TrainingProblem(
-            topology(setting["network"]),
+            _network(setting["network"]),
             data.train_inputs,
             data.train_outputs,
             margin_strength=setting["margin_strength"],
@@ -224,6 +226,19 @@ class TwoPixelImages:
     outputs: SpinMatrix
     draws: Mapping[int, NDArray[np.int64]]  # seed -> rows of `inputs`, 40 each
 
+    @cached_property
+    def drawn(self) -> NDArray[np.int64]:
+        """Rows that are in any draw."""
+        return np.unique(np.concatenate(list(self.draws.values())))
+
+    def accuracies(self, drawn_outputs: SpinMatrix) -> dict[int, float]:
+        """Return the accuracy on each draw, from the predicted outputs of `drawn`."""
+        is_right = (drawn_outputs == self.outputs[self.drawn]).all(axis=1)
+        return {
+            seed: float(is_right[np.searchsorted(self.drawn, rows)].mean())
+            for seed, rows in self.draws.items()
+        }
+
 
 @cache
 def two_pixel_images(data_seeds: tuple[int, ...]) -> TwoPixelImages:
@@ -254,9 +269,14 @@ def measure(result: TrainingResult, images: TwoPixelImages) -> Record:
     inputs, outputs = problem.input_spins, problem.output_spins
     margins = network.margins(inputs)
     state_margins = problem.certify(network, result.activations[0]).margins
-    feasible, committee = result.feasible_networks, result.committee()
-    draws = _draw_accuracies(network, images)
-    committee_draws = _draw_accuracies(committee, images)
+    committee, feasible_count = result.committee(), len(result.feasible_networks)
+    drawn = images.inputs[images.drawn]
+    draws = images.accuracies(network.predict_outputs(drawn))
+    answers = np.stack([member.predict_outputs(drawn) for member in committee.members])
+    best, small, whole = (
+        images.accuracies(sign(answers[:size].sum(axis=0, dtype=np.int64)))
+        for size in (1, SMALL_COMMITTEE, None)
+    )
     first = next(iter(images.draws))
     return {
         "training_accuracy": network.accuracy(inputs, outputs),
@@ -274,28 +294,17 @@ def measure(result: TrainingResult, images: TwoPixelImages) -> Record:
         "state_s1": int(state_margins.s1),
         "state_s2": int(state_margins.s2),
         "network_count": len(result.networks),
-        "feasible_count": len(feasible),
-        "feasible_accuracy": _draw_accuracies(feasible[0], images)[first] if feasible else None,
+        "feasible_count": feasible_count,
+        "feasible_accuracy": best[first] if feasible_count else None,
         "committee_size": len(committee),
-        "committee_accuracy": committee_draws[first],
+        "committee_accuracy": whole[first],
         "committee_training_accuracy": (
-            1.0 if feasible else committee.accuracy(inputs, outputs)  # all members are right
+            1.0 if feasible_count else committee.accuracy(inputs, outputs)  # all members are right
         ),
-        "small_committee_accuracy": _draw_accuracies(
-            result.committee(SMALL_COMMITTEE), images
-        )[first],
+        "small_committee_accuracy": small[first],
         **{f"draw_accuracy_seed_{seed}": value for seed, value in draws.items()},
-        **{f"committee_draw_accuracy_seed_{s}": value for s, value in committee_draws.items()},
-    }  # fmt: skip
-
-
-def _draw_accuracies(voter: Any, images: TwoPixelImages) -> dict[int, float]:
-    """Return the accuracy of a network or committee on each draw."""
-    drawn = np.unique(np.concatenate(list(images.draws.values())))
-    is_right = np.zeros(len(images.inputs), dtype=bool)
-    predicted = voter.predict_outputs(images.inputs[drawn])
-    is_right[drawn] = (predicted == images.outputs[drawn]).all(axis=1)
-    return {seed: float(is_right[rows].mean()) for seed, rows in images.draws.items()}
+        **{f"committee_draw_accuracy_seed_{seed}": value for seed, value in whole.items()},
+    }
 
 
 def _two_seeds(seed: int) -> tuple[int, int]:

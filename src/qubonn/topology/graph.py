@@ -254,7 +254,7 @@ class Topology:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Topology):
             return NotImplemented
-        return (
+        return self is other or (
             (self.input_count, self.output_count, self.node_count)
             == (other.input_count, other.output_count, other.node_count)
             and np.array_equal(self.source_of, other.source_of)

@@ -215,8 +215,8 @@ class TrainingResult:
         problem, numbers = self.problem, range(len(self.networks))
         if not problem.topology.is_acyclic:
             return tuple(n for n in numbers if self.certificates[n].is_feasible)
-        data = problem.input_spins, problem.output_spins
-        return tuple(n for n in numbers if self.networks[n].accuracy(*data) == 1)
+        predicted = (self.networks[n].forward(problem.input_spins).output_spins for n in numbers)
+        return tuple(n for n, p in enumerate(predicted) if np.array_equal(p, problem.output_spins))
 
     def _answers(self, numbers: list[int]) -> NDArray[np.int8]:
         """Outputs of each network on every training input with one input inverted, as rows."""
