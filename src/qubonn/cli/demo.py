@@ -316,7 +316,6 @@ def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
 
 def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
     """Return the demo as an HTML page; `picture` is a PNG of the network."""
-    from markupsafe import Markup
     from sklearn.metrics import confusion_matrix
 
     from qubonn.drawing.pages import render
@@ -351,8 +350,8 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         weights=[] if weights is None else weights.tolist(),
         neurons=neurons[-SHOWN_NEURONS:],
         sums=network.forward(letters.train_inputs).pre_activations[:, -SHOWN_NEURONS:].tolist(),
-        energy_chart=Markup(curves_svg("lowest energy of all replicas", "sweeps", energies)),
-        accuracy_chart=Markup(bars_svg("accuracy on the test images", demo.accuracies)),
+        energy_chart=curves_svg("lowest energy of all replicas", "sweeps", energies),
+        accuracy_chart=bars_svg("accuracy on the test images", demo.accuracies),
         confusions={name: confusion(voter).tolist() for name, voter in voters.items()},
         size=demo.plain.posed.problem.size,
         violations=[str(violation) for violation in demo.certificate.violations][:5],

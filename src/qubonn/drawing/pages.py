@@ -7,7 +7,7 @@ from typing import Any
 
 
 def render(template: str, **fields: Any) -> str:
-    """Return a page; text is escaped, ``markupsafe.Markup`` such as a drawing is not."""
+    """Return a page; text is escaped unless the template marks it as ``safe``."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
