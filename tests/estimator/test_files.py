@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,10 @@ from sklearn.exceptions import NotFittedError
 import qubonn as qn
 from qubonn import engines, samplers
 from qubonn.engines import InputNoise
-from qubonn.errors import AlphabetError, FileFormatError, FitInterrupted, RangeError
-from qubonn.estimator import PosedProblem
-from qubonn.estimator.files import STRENGTHS, _plain, _settings_type, _value
+from qubonn.errors import AlphabetError, FileFormatError, FitInterrupted
+from qubonn.estimator.files import _plain, _settings_type, _value
 from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, write_arrays
-from qubonn.testing.engine_contract import WeightPrice
 from qubonn.training.committee import committee_of
 
 Examples = tuple[NDArray[Any], NDArray[Any]]
@@ -220,8 +217,8 @@ def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
         qn.load(tmp_path / "none.qubonn")
 
 
-def described(arrays: dict[str, Any], part: str, **changes: Any) -> NDArray[np.uint8]:
-    description = json.loads(arrays[part].tobytes()) | changes
+def described(arrays: dict[str, Any], **changes: Any) -> NDArray[np.uint8]:
+    description = json.loads(arrays["classifier"].tobytes()) | changes
     return np.frombuffer(json.dumps(description).encode(), dtype=np.uint8)
 
 
@@ -258,7 +255,7 @@ def test_parts_that_do_not_fit_are_refused(
     path = tmp_path / "bad.qubonn"
     fitted.save(path)
     arrays = read_arrays(path)
-    arrays[part] = described(arrays, part, **value) if isinstance(value, dict) else value
+    arrays[part] = described(arrays, **value) if isinstance(value, dict) else value
     write_arrays(path, arrays)
     with pytest.raises(FileFormatError, match=words) as caught:
         qn.load(path)
@@ -292,114 +289,3 @@ def test_an_interrupted_classifier_is_still_interrupted_when_reloaded(
     copy = reloaded(classifier.set_params(solver="auto"), tmp_path / "c.qubonn")
     assert copy.is_interrupted_
     assert copy.members_[0].stop is Stop.INTERRUPTED
-
-
-# ---- posed problems ----
-
-NUMBERS = np.array([[0.0, 1.0], [0.1, 0.9], [1.0, 0.2], [0.9, 0.1]])
-Y = ["low", "low", "high", "high"]
-
-
-def posed(**arguments: Any) -> PosedProblem:
-    return qn.pose(NUMBERS, Y, **({"hidden": 2} | arguments), names=["a", "b"], target="kind")
-
-
-@pytest.mark.parametrize(
-    "design",
-    [
-        {},
-        {"binariser": 3, "label_code": "one_hot", "margin_strength": 0.125},
-        {"binariser": "thermometer", "output_strength": 2, "product_strength": 0.1},
-        {"binariser": qn.BitPlanes(2)},
-    ],
-)
-def test_a_file_gives_the_same_problem_back(tmp_path: Path, design: dict[str, Any]) -> None:
-    numbers = np.array([[0, 3], [1, 2], [3, 0], [2, 1]])
-    made = qn.pose(numbers, Y, **design, names=["a", "b"], target="kind")
-    made.save(tmp_path / "p.problem.npz")
-    back = PosedProblem.load(tmp_path / "p.problem.npz")
-    assert back.problem.topology == made.problem.topology
-    assert back.problem.qubo() == made.problem.qubo()
-    assert np.array_equal(
-        back.encoding.binariser.encode(numbers), made.encoding.binariser.encode(numbers)
-    )
-    assert back.encoding.book.classes.tolist() == made.encoding.book.classes.tolist()
-    assert (back.names, back.target, back.column_count) == (("a", "b"), "kind", 2)
-    networks = qn.train(made.problem, seed=1).networks[:2]
-    assert np.array_equal(
-        back.classifier(networks).predict(numbers), made.classifier(networks).predict(numbers)
-    )
-
-
-def test_a_problem_with_terms_that_its_file_cannot_hold_is_not_saved(tmp_path: Path) -> None:
-    made = posed()
-    odd = replace(made, problem=replace(made.problem, extra_terms=[WeightPrice()]))
-    with pytest.raises(RangeError, match=r"holds the terms .*; this one also has weight_price"):
-        odd.save(tmp_path / "p.problem.npz")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "labels", [[3, 3, 5, 5], [True, False, True, False], ["é", "é", "\n", "ß"]]
-)
-def test_a_file_keeps_labels_of_every_kind(tmp_path: Path, labels: list[Any]) -> None:
-    made = qn.pose(NUMBERS, labels, hidden=1)
-    made.save(tmp_path / "p.problem.npz")
-    back = PosedProblem.load(tmp_path / "p.problem.npz").encoding.book.classes
-    assert back.tolist() == made.encoding.book.classes.tolist()
-    assert back.dtype == made.encoding.book.classes.dtype
-
-
-@pytest.mark.parametrize(
-    ("part", "value", "words"),
-    [
-        ("problem", {"format": "other"}, "format"),
-        ("problem", {"version": 9}, "a newer qubonn"),
-        ("problem", {"n_features_in": 99}, "must turn 99 columns into"),
-        ("problem", {"n_features_in": "x"}, "n_features_in must be a positive number"),
-        ("problem", {"strengths": {}}, "strengths"),
-        ("problem", {"strengths": dict.fromkeys(STRENGTHS, -1)}, "at least 0"),
-        ("feature_names", np.array(["a"]), "feature_names must be 2 texts"),
-        ("feature_names", np.array([1, 2]), "feature_names must be 2 texts"),
-        ("problem", {"target": 3}, "target"),
-        ("inputs", np.ones((4, 1)), "inputs must have 2 columns"),
-        ("inputs", np.array([["x"]]), "inputs must hold numbers"),
-        ("outputs", np.zeros((4, 1)), "outputs must be -1 or"),
-        ("outputs", np.ones((3, 1)), "outputs must have 4 rows"),
-        ("classes", np.array(["low", "low"]), "distinct"),
-        ("codewords", np.ones((2, 1)), "distinct"),
-        ("source_of", np.zeros(1), "vector of whole numbers"),
-        ("target_of", np.full(6, 1 << 30), "target_of must lie in"),
-        ("binariser_levels", np.array(["x"]), "levels must be numbers"),
-    ],
-)
-def test_a_problem_that_was_changed_gives_one_sentence(
-    tmp_path: Path, part: str, value: Any, words: str
-) -> None:
-    path = tmp_path / "p.problem.npz"
-    posed(binariser=qn.Threshold(0.5)).save(path)
-    arrays = read_arrays(path)
-    arrays[part] = described(arrays, "problem", **value) if isinstance(value, dict) else value
-    write_arrays(path, arrays)
-    with pytest.raises(FileFormatError, match=words) as caught:
-        PosedProblem.load(path)
-    assert str(path) in str(caught.value)
-
-
-@pytest.mark.parametrize("part", ["problem", "classes", "codewords", "inputs", "source_of"])
-def test_a_problem_with_a_part_missing_says_which(tmp_path: Path, part: str) -> None:
-    path = tmp_path / "p.problem.npz"
-    posed().save(path)
-    write_arrays(path, {name: array for name, array in read_arrays(path).items() if name != part})
-    with pytest.raises(FileFormatError, match=f"must have a part named '{part}'"):
-        PosedProblem.load(path)
-
-
-def test_a_problem_with_cycles_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "p.problem.npz"
-    posed(hidden=(2, 2)).save(path)
-    arrays = read_arrays(path)
-    arrays["source_of"][0] = 5  # the second hidden layer feeds the first
-    write_arrays(path, arrays)
-    with pytest.raises(FileFormatError, match="no cycles"):
-        PosedProblem.load(path)

@@ -13,7 +13,7 @@ from qubonn.cli.train import network_facts, save_model
 from qubonn.errors import FileFormatError
 
 if TYPE_CHECKING:
-    from qubonn.estimator.plan import PosedProblem
+    from qubonn.estimator.posed import PosedProblem
 
 
 @click.command(
@@ -69,7 +69,7 @@ def command(
 
 def _loaded(path: Path) -> tuple["PosedProblem", "qn.Qubo"]:
     """Read a problem's description and build its QUBO; the QUBO file must agree."""
-    from qubonn.estimator.files import SIDECAR, load_problem, sidecar_of
+    from qubonn.estimator.posed import SIDECAR, load_problem, sidecar_of
     from qubonn.quadratic.files import READERS
 
     sidecar = Path(sidecar_of(path))

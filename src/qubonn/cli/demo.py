@@ -19,7 +19,7 @@ from qubonn.cli.train import save_model
 
 if TYPE_CHECKING:
     from qubonn.datasets import Letters
-    from qubonn.estimator.plan import PosedProblem
+    from qubonn.estimator.posed import PosedProblem
 
 MARGIN = 0.02  # gamma
 COMMITTEE = 25  # networks
@@ -282,7 +282,7 @@ def _next_steps(out: Path) -> tuple[str, ...]:
 def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
     """Write everything into a folder; return the files and what they are."""
     from qubonn.drawing.pictures import draw_network
-    from qubonn.estimator.files import save_problem, sidecar_of
+    from qubonn.estimator.posed import save_problem, sidecar_of
     from qubonn.storage import write_whole
 
     posed, letters = demo.margin.posed, demo.letters

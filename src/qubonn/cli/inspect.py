@@ -50,7 +50,7 @@ def command(file: Path, picture: Path | None, member: int, screen: Screen) -> No
 
 def _inspected(path: Path, member: int) -> Inspected:
     """Return facts, JSON and a function that draws, for any file of ours."""
-    from qubonn.estimator.files import SIDECAR
+    from qubonn.estimator.posed import SIDECAR
     from qubonn.quadratic.files import READERS, WRITERS
     from qubonn.storage import read_names
 
@@ -119,7 +119,7 @@ def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
 
 def _qubo(path: Path) -> Inspected:
     from qubonn.drawing.pictures import draw_couplings
-    from qubonn.estimator.files import sidecar_of
+    from qubonn.estimator.posed import sidecar_of
 
     qubo = qn.Qubo.load(path)
     facts = [("kind", "QUBO"), *qubo_facts(qubo)]
@@ -131,7 +131,7 @@ def _qubo(path: Path) -> Inspected:
 
 def _problem(path: Path) -> Inspected:
     from qubonn.drawing.pictures import draw_couplings
-    from qubonn.estimator.files import load_problem
+    from qubonn.estimator.posed import load_problem
 
     posed = load_problem(path)
     problem, classes = posed.problem, posed.encoding.book.classes

@@ -12,7 +12,7 @@ from qubonn.cli import options
 from qubonn.cli.screen import Screen
 
 if TYPE_CHECKING:
-    from qubonn.estimator.plan import PosedProblem
+    from qubonn.estimator.posed import PosedProblem
 
 
 @click.command(
@@ -61,7 +61,7 @@ def command(
     Solve it with any machine or program, then pass the samples to  qubonn decode.  The second
     file, OUT.problem.npz, describes the bits; decode needs it, so keep the two together.
     """
-    from qubonn.estimator.files import save_problem, sidecar_of
+    from qubonn.estimator.posed import save_problem, sidecar_of
 
     table = reading.read_labelled(data, screen).some_per_class(per_class, seed)
     posed = qn.pose(

@@ -1,8 +1,7 @@
-"""Classifiers and posed problems as files that describe themselves and cannot run code.
+"""A classifier as a file that describes itself and cannot run code.
 
 QuboClassifier <-> .qubonn: the file of its committee, which can be read as such, with binariser,
 classes, label code, constructor arguments and what training reported about each member.
-PosedProblem <-> .problem.npz: topology, examples and the same encoding, beside its QUBO.
 """
 
 import json
@@ -17,12 +16,11 @@ from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
-from qubonn.errors import AlphabetError, FileFormatError, RangeError
+from qubonn.errors import AlphabetError, FileFormatError
 from qubonn.estimator.members import Member
-from qubonn.estimator.plan import Encoding, PosedProblem
-from qubonn.formulation import TrainingProblem
+from qubonn.estimator.plan import Encoding
 from qubonn.network import BinaryNetwork, network_of
-from qubonn.network.files import description_of, reading, topology_arrays, topology_of
+from qubonn.network.files import description_of, reading
 from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, shown, write_arrays
 from qubonn.topology import Topology
@@ -34,11 +32,8 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 
-CLASSIFIER, PROBLEM, VERSION = "qubonn-classifier", "qubonn-problem", 1
-PARTS = ("classes", "codewords")  # of both, beside the description
-SIDECAR = ".problem.npz"
-TERMS = ("activation", "product", "margin", "output")  # that a file of a problem holds
-STRENGTHS = ("product_strength", "margin_strength", "output_strength")  # of these
+CLASSIFIER, VERSION = "qubonn-classifier", 1
+PARTS = ("classes", "codewords")  # also of a posed problem, beside the description
 _MEMBER: dict[str, Any] = {
     "number": int,
     "energy": (int, float),
@@ -104,7 +99,7 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
         ],
     }
     names = getattr(classifier, "feature_names_in_", None)
-    arrays = _described_arrays("classifier", CLASSIFIER, description, encoding, names)
+    arrays = described_arrays("classifier", CLASSIFIER, description, encoding, names)
     write_arrays(path, committee_arrays(classifier.committee_) | arrays)
 
 
@@ -113,7 +108,7 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
 
     description = description_of(arrays, "classifier", *PARTS, kind=CLASSIFIER, version=VERSION)
     committee = committee_of(arrays)
-    encoding, width = _encoding(arrays, description, committee.members[0].topology)
+    encoding, width = encoding_of(arrays, description, committee.members[0].topology)
     if encoding.book.reading != committee.reading:
         raise FileFormatError("its committee must read the largest output if its code is one-hot")
     classifier = set_fitted(
@@ -124,7 +119,7 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
         shift=require_count("shift", description.get("shift", 0), least=0),
         is_interrupted=description.get("is_interrupted") is True,
     )
-    names = _feature_names(arrays, width)
+    names = feature_names(arrays, width)
     if names is not None:
         classifier.feature_names_in_ = names
     classifier.set_params(**_parameters(description, classifier, encoding))
@@ -151,64 +146,10 @@ def _members(description: dict[str, Any], committee: Committee) -> list[Member]:
     return members
 
 
-# ---- posed problems ----
-
-
-def sidecar_of(path: str | os.PathLike[str]) -> str:
-    """Return the name of the file that describes a QUBO file.
-
-    >>> sidecar_of("problem.qubo")
-    'problem.qubo.problem.npz'
-    """
-    name = os.fspath(path)
-    return name if name.endswith(SIDECAR) else name + SIDECAR
-
-
-def save_problem(posed: PosedProblem, path: str | os.PathLike[str]) -> None:
-    """Write a posed problem without its QUBO to `path`, whole or not at all."""
-    lost = [
-        one.name for one in posed.problem.energy_terms if one.strength and one.name not in TERMS
-    ]
-    if lost:
-        raise RangeError(
-            f"a file of a problem holds the terms {', '.join(TERMS)}; this one also has "
-            f"{', '.join(lost)}: leave these out, or keep the Python code that poses it"
-        )
-    description = {
-        "n_features_in": posed.column_count,
-        "target": posed.target,
-        "strengths": {name: getattr(posed.problem, name) for name in STRENGTHS},
-    }
-    arrays = topology_arrays(posed.encoding.topology)
-    arrays |= {"inputs": posed.problem.input_spins, "outputs": posed.problem.output_spins}
-    arrays |= _described_arrays("problem", PROBLEM, description, posed.encoding, posed.names)
-    write_arrays(path, arrays)
-
-
-def load_problem(path: str | os.PathLike[str]) -> PosedProblem:
-    """Read what `save_problem` wrote; anything else gives one clear error."""
-    arrays = read_arrays(path)
-    with reading(path, "problem"):
-        description = description_of(arrays, "problem", *PARTS, kind=PROBLEM, version=VERSION)
-        topology = topology_of(arrays, "inputs", "outputs")
-        if not topology.is_acyclic:
-            raise FileFormatError("its network must have no cycles")
-        encoding, width = _encoding(arrays, description, topology)
-        strengths = description.get("strengths")
-        if not isinstance(strengths, dict) or set(strengths) != set(STRENGTHS):
-            raise FileFormatError(f"strengths must be {', '.join(STRENGTHS)}")
-        problem = TrainingProblem(topology, arrays["inputs"], arrays["outputs"], **strengths)
-        names, target = _feature_names(arrays, width), description.get("target")
-        if target is not None and not isinstance(target, str):
-            raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
-        named = None if names is None else tuple(names.tolist())
-        return PosedProblem(encoding, problem, width, named, target)
-
-
 # ---- descriptions and encodings ----
 
 
-def _described_arrays(
+def described_arrays(
     part: str, kind: str, description: dict[str, Any], encoding: Encoding, names: Any
 ) -> Arrays:
     """Return a description as JSON in one part, an encoding without topology, names of columns."""
@@ -228,7 +169,7 @@ def _described_arrays(
     }
 
 
-def _encoding(
+def encoding_of(
     arrays: Arrays, description: dict[str, Any], topology: Topology
 ) -> tuple[Encoding, int]:
     """Return encoder and code book, which must fit the topology, and the number of columns."""
@@ -277,7 +218,8 @@ def _encoder(arrays: Arrays) -> InputEncoder:
     raise FileFormatError("it must have the parts of a binariser")
 
 
-def _feature_names(arrays: Arrays, width: int) -> NDArray[Any] | None:
+def feature_names(arrays: Arrays, width: int) -> NDArray[Any] | None:
+    """Return the names of the columns, if the file has them."""
     names = arrays.get("feature_names")
     if names is None:
         return None

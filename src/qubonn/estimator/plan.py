@@ -3,27 +3,21 @@
 X, y -> Encoding (encoder, code book, topology) -> TrainingProblem.
 """
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Threshold
 from qubonn.encoding.automatic import fit_binariser
-from qubonn.encoding.labels import book_for, require_classes
-from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
+from qubonn.encoding.labels import book_for
+from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.formulation import TrainingProblem
-from qubonn.network import BinaryNetwork
-from qubonn.stopping import Stop
 from qubonn.topology import Topology
-
-if TYPE_CHECKING:
-    from qubonn.estimator.classifier import QuboClassifier
 
 
 @dataclass(frozen=True)
@@ -66,112 +60,6 @@ class Encoding:
         """Return the training problem of examples of these classes."""
         outputs = self.book.codewords[class_of]
         return TrainingProblem(self.topology, self.binariser.encode(numbers), outputs, **strengths)
-
-
-@dataclass(frozen=True, eq=False)
-class PosedProblem:
-    """A training problem with its encoding and the names of its columns, for a solver elsewhere."""
-
-    encoding: Encoding
-    problem: TrainingProblem
-    column_count: int
-    names: tuple[str, ...] | None = None
-    target: str | None = None
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but the QUBO to one file without pickle; `load` reads it."""
-        from qubonn.estimator.files import save_problem
-
-        save_problem(self, path)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> "PosedProblem":
-        """Read what `save` wrote; anything else gives one clear error."""
-        from qubonn.estimator.files import load_problem
-
-        return load_problem(path)
-
-    def classifier(self, networks: Sequence[BinaryNetwork]) -> "QuboClassifier":
-        """Return a fitted classifier with these networks as its committee, best first."""
-        from qubonn.estimator.classifier import QuboClassifier, set_fitted  # imports scikit-learn
-        from qubonn.estimator.members import Member
-
-        if not networks:
-            raise RangeError("a classifier needs at least one network; got none")
-        classifier = QuboClassifier(
-            topology=self.encoding.topology,
-            binariser=self.encoding.binariser,
-            label_code=self.encoding.book,
-            margin_strength=self.problem.margin_strength,
-            committee_size=len(networks),
-        )
-        members = [
-            Member.of(
-                self.problem,
-                self.encoding.book,
-                number,
-                network,
-                energy=float(self.problem.certify(network).terms.total),
-                solver="elsewhere",
-                stop=Stop.FINISHED,
-                sweep_count=None,
-                seconds=0.0,
-            )
-            for number, network in enumerate(networks)
-        ]
-        return set_fitted(classifier, self.encoding, members, column_count=self.column_count)
-
-
-def pose(
-    X: ArrayLike,
-    y: ArrayLike,
-    *,
-    hidden: Any = (3,),
-    topology: Any = None,
-    image_shape: Any = None,
-    binariser: Any = "auto",
-    label_code: Any = "gray_code",
-    margin_strength: float = 0,
-    product_strength: float = 1,
-    output_strength: float | None = None,
-    names: Sequence[str] | None = None,
-    target: str | None = None,
-) -> PosedProblem:
-    """Write examples down as a training problem; ``.problem.qubo()`` is for an Ising machine.
-
-    The arguments are those of `QuboClassifier` and `TrainingProblem`. Two defaults differ from the
-    classifier's, because such machines have few variables: three hidden neurons, and a Gray code,
-    which needs the fewest outputs. `names` and `target` are the names of the columns and of `y`.
-
-    >>> posed = pose([[0.0, 1.0], [1.0, 0.0]], ["low", "high"], hidden=2)
-    >>> posed.problem
-    TrainingProblem(Topology(2 -> 2 -> 1: 5 nodes, 6 arcs, 6 weights), 2 examples)
-    >>> posed.problem.qubo()
-    Qubo(23 variables, 83 couplings, int64)
-    """
-    rows, shape = flattened(np.asarray(X), image_shape)
-    numbers = np.asarray(rows)
-    if numbers.ndim != 2 or numbers.dtype.kind not in "biuf" or not np.isfinite(numbers).all():
-        raise AlphabetError("X must be a matrix of finite numbers, a row for each example")
-    classes, class_of = require_classes(np.asarray(y))
-    encoding = Encoding.fit(
-        numbers,
-        classes,
-        shape,
-        hidden=hidden,
-        topology=topology,
-        binariser=binariser,
-        label_code=label_code,
-    )
-    problem = encoding.problem(
-        numbers,
-        class_of,
-        product_strength=product_strength,
-        margin_strength=margin_strength,
-        output_strength=output_strength,
-    )
-    named = None if names is None else tuple(names)
-    return PosedProblem(encoding, problem, numbers.shape[1], named, target)
 
 
 def flattened(X: Any, image_shape: object) -> tuple[Any, tuple[int, ...] | None]:
