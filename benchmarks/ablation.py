@@ -21,7 +21,7 @@ from fewshot.data import Mnist, Split
 from fewshot.methods import HIDDEN, shares_right
 from qubonn.encoding.shifts import copy_count
 from qubonn.engines import InputNoise
-from qubonn.estimator.default_engine import engine_for
+from qubonn.estimator.members import engine_for
 from tables import head, show
 
 MEMBERS = 8

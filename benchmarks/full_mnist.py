@@ -33,7 +33,7 @@ from fewshot.methods import (
     shares_right,
 )
 from fewshot.study import settings_of
-from qubonn.estimator.default_engine import engine_for
+from qubonn.estimator.members import engine_for
 from qubonn.experiments import Record, Run, Setting, Store, Study, complete, workers
 from qubonn.experiments.tables import mean_and_spread
 from straight_through import Settings, train_network

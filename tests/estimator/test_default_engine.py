@@ -7,7 +7,7 @@ import pytest
 
 from qubonn.encoding import Reading
 from qubonn.engines import ForwardAnnealing, GrowingBatches
-from qubonn.estimator.default_engine import engine_for
+from qubonn.estimator.members import engine_for
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 
