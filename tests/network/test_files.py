@@ -140,7 +140,7 @@ def test_a_missing_folder_is_named_when_writing(tmp_path: Path) -> None:
 def test_a_network_that_could_not_be_read_back_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qubonn.network.files.MOST_NODES", 5)
+    monkeypatch.setattr("qubonn.network.binary_network.MOST_NODES", 5)
     with pytest.raises(RangeError, match=r"at most 5 nodes; got 30: it was not written"):
         SMALL.save(tmp_path / "large.qubonn")
     assert os.listdir(tmp_path) == []

@@ -19,8 +19,8 @@ from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Thre
 from qubonn.errors import AlphabetError, FileFormatError
 from qubonn.estimator.members import Member
 from qubonn.estimator.plan import Encoding
-from qubonn.network import BinaryNetwork, network_of
-from qubonn.network.files import description_of, reading
+from qubonn.network import BinaryNetwork
+from qubonn.network.files import description_of, network_of, reading
 from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, shown, write_arrays
 from qubonn.topology import Topology

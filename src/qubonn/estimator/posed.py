@@ -18,7 +18,8 @@ from qubonn.estimator.members import Member
 from qubonn.estimator.plan import Encoding, flattened
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.network.files import description_of, reading, topology_arrays, topology_of
+from qubonn.network.binary_network import topology_arrays
+from qubonn.network.files import description_of, reading, topology_of
 from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, shown, write_arrays
 

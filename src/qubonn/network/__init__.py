@@ -1,6 +1,6 @@
 """A topology with its parameters: forward pass, margins, robustness, cycles, files."""
 
-from qubonn.network.binary_network import BinaryNetwork, network_of
+from qubonn.network.binary_network import BinaryNetwork
 from qubonn.network.forward import Margins
 from qubonn.network.robustness import Robustness
 from qubonn.network.settling import Settled, Settling
@@ -13,5 +13,4 @@ __all__ = [
     "Settled",
     "Settling",
     "Summary",
-    "network_of",
 ]

@@ -3,6 +3,7 @@
 Topology + parameters -> outputs, margins, accuracy, a file.
 """
 
+import json
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,15 +22,18 @@ from qubonn.checks import (
     require_spins,
 )
 from qubonn.encoding import Reading
-from qubonn.errors import TopologyError
+from qubonn.errors import RangeError, TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network.files import network_arrays, parameters_of
 from qubonn.network.forward import ForwardPass, LevelPlan, Margins, plan_levels, run_forward, sign
 from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.settling import Settled, settle
 from qubonn.network.summary import Summary, accuracy, summarise
 from qubonn.storage import write_arrays
 from qubonn.topology import Topology
+
+FORMAT, VERSION = "qubonn-network", 1  # of files
+MOST_NODES = 1 << 26  # in a file
+ARCS = ("source_of", "target_of", "weight_of")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -49,7 +53,7 @@ class BinaryNetwork:
     bias_spins: SpinVector
 
     def __init__(self, topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> None:
-        object.__setattr__(self, "topology", _require_topology(topology))
+        object.__setattr__(self, "topology", require_topology(topology))
         for name, values, count, of in (
             ("weight_spins", weight_spins, topology.weight_count, "weight"),
             ("bias_spins", bias_spins, topology.neuron_count, "non-input node"),
@@ -62,7 +66,7 @@ class BinaryNetwork:
     def random(cls, topology: Topology, *, seed: int) -> "BinaryNetwork":
         """Draw every weight and bias uniformly."""
         generator = np.random.default_rng(require_count("seed", seed, least=0))
-        weight_count = _require_topology(topology).weight_count
+        weight_count = require_topology(topology).weight_count
         spins = 2 * generator.integers(2, size=weight_count + topology.neuron_count) - 1
         return cls(topology, spins[:weight_count], spins[weight_count:])
 
@@ -202,12 +206,39 @@ class BinaryNetwork:
         return f"BinaryNetwork({self.topology!r})"
 
 
-def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:
-    """Return the network whose parts `network_arrays` returned, after checking them."""
-    return BinaryNetwork(*parameters_of(arrays))
+def network_arrays(network: BinaryNetwork) -> dict[str, NDArray[Any]]:
+    """Return the parts of a network's file."""
+    return {
+        **topology_arrays(network.topology),
+        "weight_bits": np.packbits(network.weight_spins > 0),
+        "bias_bits": np.packbits(network.bias_spins > 0),
+    }
 
 
-def _require_topology(topology: object) -> Topology:
+def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
+    """Return the parts of a file that hold a topology."""
+    if topology.node_count > MOST_NODES:
+        raise RangeError(
+            f"a network in a file must have at most {MOST_NODES:,} nodes; "
+            f"got {topology.node_count:,}: it was not written"
+        )
+    description = {
+        "format": FORMAT,
+        "version": VERSION,
+        "inputs": topology.input_count,
+        "outputs": topology.output_count,
+        "nodes": topology.node_count,
+        "weights": topology.weight_count,
+        "layer_shapes": topology.layer_shapes,
+    }
+    return {
+        "description": np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
+        **{name: getattr(topology, name).astype(np.int32) for name in ARCS},
+    }
+
+
+def require_topology(topology: object) -> Topology:
+    """Return a topology; refuse anything else."""
     if not isinstance(topology, Topology):
         raise TopologyError(
             f"topology must be a Topology, for example Topology.dense(25, 3, 2); "

@@ -1,76 +1,35 @@
-"""A network as a small file that describes itself and cannot run code.
+"""Read a network from a small file that describes itself and cannot run code.
 
-BinaryNetwork <-> .qubonn: a compressed archive of plain arrays, spins packed eight to a byte.
+The arrays of a .qubonn file -> BinaryNetwork, after checking all of them.  `BinaryNetwork.save`
+writes them: a compressed archive of plain arrays, spins packed eight to a byte.
 """
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import SpinVector
-from qubonn.errors import FileFormatError, QubonnError, RangeError
+from qubonn.errors import FileFormatError, QubonnError
+from qubonn.network.binary_network import ARCS, FORMAT, MOST_NODES, VERSION, BinaryNetwork
 from qubonn.storage import parse_json, shown
 from qubonn.topology import Topology
 
-if TYPE_CHECKING:
-    from qubonn.network.binary_network import BinaryNetwork
 
-FORMAT, VERSION = "qubonn-network", 1
-MOST_NODES = 1 << 26
-_ARCS = ("source_of", "target_of", "weight_of")
-
-
-def network_arrays(network: "BinaryNetwork") -> dict[str, NDArray[Any]]:
-    """Return the parts of a network's file."""
-    return {
-        **topology_arrays(network.topology),
-        "weight_bits": np.packbits(network.weight_spins > 0),
-        "bias_bits": np.packbits(network.bias_spins > 0),
-    }
-
-
-def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
-    """Return the parts of a file that hold a topology."""
-    if topology.node_count > MOST_NODES:
-        raise RangeError(
-            f"a network in a file must have at most {MOST_NODES:,} nodes; "
-            f"got {topology.node_count:,}: it was not written"
-        )
-    description = {
-        "format": FORMAT,
-        "version": VERSION,
-        "inputs": topology.input_count,
-        "outputs": topology.output_count,
-        "nodes": topology.node_count,
-        "weights": topology.weight_count,
-        "layer_shapes": topology.layer_shapes,
-    }
-    return {
-        "description": np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
-        **{name: getattr(topology, name).astype(np.int32) for name in _ARCS},
-    }
-
-
-def parameters_of(arrays: dict[str, NDArray[Any]]) -> tuple[Topology, SpinVector, SpinVector]:
-    """Return topology, weights and biases from the parts of a file, after checking them."""
+def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:
+    """Return the network whose parts `network_arrays` returned, after checking them."""
     topology = topology_of(arrays, "weight_bits", "bias_bits")
-    return (
-        topology,
-        unpacked("weight_bits", arrays, topology.weight_count),
-        unpacked("bias_bits", arrays, topology.neuron_count),
-    )
+    weights = unpacked("weight_bits", arrays, topology.weight_count)
+    return BinaryNetwork(topology, weights, unpacked("bias_bits", arrays, topology.neuron_count))
 
 
 def topology_of(arrays: dict[str, NDArray[Any]], *others: str) -> Topology:
     """Return the topology from the parts of a file that must have `others` too."""
-    parts = ("description", *_ARCS, *others)
+    parts = ("description", *ARCS, *others)
     description = description_of(arrays, *parts, kind=FORMAT, version=VERSION)
-    for name in _ARCS:
+    for name in ARCS:
         if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
             raise FileFormatError(f"{name} must be a vector of whole numbers")
     return Topology(
@@ -78,7 +37,7 @@ def topology_of(arrays: dict[str, NDArray[Any]], *others: str) -> Topology:
         output_count=_count(description, "outputs"),
         node_count=_count(description, "nodes"),
         layer_shapes=_layer_shapes(description.get("layer_shapes")),
-        **{name: arrays[name] for name in _ARCS},
+        **{name: arrays[name] for name in ARCS},
     )
 
 

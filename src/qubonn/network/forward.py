@@ -162,19 +162,14 @@ class _LevelArcs:
 @lru_cache(maxsize=16)
 def _arcs_of_levels(topology: Topology, cut: tuple[int, ...] | None) -> tuple[_LevelArcs, ...]:
     """Sort the arcs by the level of their target; all neurons are one level if `cut` is None."""
-    neurons = np.arange(topology.input_count, topology.node_count)
-    levels = (neurons,) if cut is None else topology.levels(cut)
-    return tuple(_level_arcs(topology, nodes) for nodes in levels)
-
-
-def _level_arcs(topology: Topology, nodes: IntVector) -> _LevelArcs:
-    is_here = np.zeros(topology.node_count, dtype=bool)
-    is_here[nodes] = True
-    arcs = np.flatnonzero(is_here[topology.target_of])
-    sources, source_row = np.unique(topology.source_of[arcs], return_inverse=True)
-    target_column = np.searchsorted(nodes, topology.target_of[arcs])
-    place = source_row * len(nodes) + target_column
-    return _LevelArcs(nodes, sources, place, topology.weight_of[arcs])
+    neurons, found = np.arange(topology.input_count, topology.node_count), []
+    for nodes in (neurons,) if cut is None else topology.levels(cut):
+        arcs = np.flatnonzero(np.isin(topology.target_of, nodes))
+        sources, source_row = np.unique(topology.source_of[arcs], return_inverse=True)
+        target_column = np.searchsorted(nodes, topology.target_of[arcs])
+        place = source_row * len(nodes) + target_column
+        found.append(_LevelArcs(nodes, sources, place, topology.weight_of[arcs]))
+    return tuple(found)
 
 
 def _plan(

@@ -110,11 +110,9 @@ class JointNetwork:
 
     def classes(self, input_spins: SpinMatrix) -> SpinMatrix:
         """Return the class of each input, as output spins."""
-        parts = [
-            decide(self.votes(self.run(input_spins[rows])), self.reading)
-            for rows in chunks(len(input_spins), self.topology.node_count)
-        ]
-        return np.concatenate(parts)
+        pieces = chunks(len(input_spins), self.topology.node_count)
+        votes = np.concatenate([self.votes(self.run(input_spins[rows])) for rows in pieces])
+        return decide(votes, self.reading)
 
     def thresholds(self, votes: NDArray[np.int64], classes: SpinMatrix) -> Iterator[Thresholds]:
         """Yield what must happen for another class than `classes`, those of these votes."""
@@ -137,11 +135,8 @@ class JointNetwork:
         The class needs at least the least of them. One more than the number of inputs where no
         flips are enough.
         """
-        parts = [
-            self._bounds(self.run(input_spins[rows]))
-            for rows in chunks(len(input_spins), 4 * self.topology.node_count)
-        ]
-        return np.concatenate(parts)
+        pieces = chunks(len(input_spins), 4 * self.topology.node_count)
+        return np.concatenate([self._bounds(self.run(input_spins[rows])) for rows in pieces])
 
     def _bounds(self, done: ForwardPass) -> IntVector:
         spins, first, votes = done.activation_spins, self.input_count, self.votes(done)

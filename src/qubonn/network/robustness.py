@@ -77,13 +77,9 @@ class Robustness:
     def __str__(self) -> str:
         values, counts = np.unique(self.flips, return_counts=True)
         never = self.input_spins.shape[1] + 1
-        rows = [("flips", "examples")]
-        rows += [
-            ("none" if value == never else str(value), str(count))
-            for value, count in zip(values.tolist(), counts.tolist(), strict=True)
-        ]
-        table = [f"{left:>5}  {right:>8}" for left, right in rows]
-        return "\n".join([*table, self._findings(), *filter(None, [self.notice])])
+        names = np.where(values == never, "none", values.astype(str))
+        rows = [f"{name:>5}  {count:>8}" for name, count in zip(names, counts, strict=True)]
+        return "\n".join(["flips  examples", *rows, self._findings(), *filter(None, [self.notice])])
 
     def _findings(self) -> str:
         exact, least, most = int(self.is_exact.sum()), self.flips.min(), self.flips.max()
@@ -94,39 +90,32 @@ class Robustness:
         return f"flips {span}, mean {mean}; {exact} of {len(self)} exact, {self.seconds:.2g} s"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Effort:
-    """The options of a search; `time_limit` is in seconds for all examples together.
-
-    With one worker the same seed gives the same result unless the time limit is reached.
-    """
-
-    exact: bool = True
-    time_limit: float | None = None
-    seed: int = 0
-    worker_count: int = 1
-
-    def __post_init__(self) -> None:
-        require_seconds("time_limit", self.time_limit)
-        require_count("seed", self.seed, least=0)
-        require_count("worker_count", self.worker_count)
-
-
 def robustness_of(
-    members: Sequence["BinaryNetwork"], inputs: ArrayLike, reading: Reading, **options: Any
+    members: Sequence["BinaryNetwork"],
+    inputs: ArrayLike,
+    reading: Reading,
+    *,
+    exact: bool = True,
+    time_limit: float | None = None,
+    seed: int = 0,
+    worker_count: int = 1,
 ) -> Robustness:
     """Return for each example the smallest number of input flips that changes the class.
 
-    The options are those of `Effort`. Ctrl-C keeps what is done. Without ortools, some results may
-    be bounds only.
+    `time_limit` is in seconds for all examples together. With one worker the same seed gives the
+    same result unless that limit is reached. Ctrl-C keeps what is done. Without ortools, some
+    results may be bounds only.
     """
-    effort = Effort(**options)
-    search = _FlipSearch(JointNetwork(members, reading), members[0].input_spins(inputs), effort)
+    require_seconds("time_limit", time_limit)
+    require_count("seed", seed, least=0)
+    require_count("worker_count", worker_count)
+    joint = JointNetwork(members, reading)
+    search = _FlipSearch(joint, members[0].input_spins(inputs), time_limit)
     notice = ""
     try:
         search.find_witnesses()
-        if effort.exact:
-            notice = search.prove()
+        if exact:
+            notice = search.prove(seed=seed, worker_count=worker_count)
     except KeyboardInterrupt:
         notice = "interrupted: what was known until then"
     return search.result(notice)
@@ -135,9 +124,11 @@ def robustness_of(
 class _FlipSearch:
     """What is known so far about every example."""
 
-    def __init__(self, joint: JointNetwork, input_spins: SpinMatrix, effort: Effort) -> None:
-        self.start = time.perf_counter()
-        self.joint, self.input_spins, self.effort = joint, input_spins, effort
+    def __init__(
+        self, joint: JointNetwork, input_spins: SpinMatrix, time_limit: float | None
+    ) -> None:
+        self.start, self.time_limit = time.perf_counter(), time_limit
+        self.joint, self.input_spins = joint, input_spins
         self.classes = joint.classes(input_spins)
         self.bounds = joint.lower_bounds(input_spins)
         self.lower = self.bounds.min(axis=1)
@@ -148,8 +139,8 @@ class _FlipSearch:
     @property
     def seconds_left(self) -> float | None:
         """Seconds until the time limit, None where there is none."""
-        limit = self.effort.time_limit
-        return None if limit is None else limit - (time.perf_counter() - self.start)
+        spent = time.perf_counter() - self.start
+        return None if self.time_limit is None else self.time_limit - spent
 
     def is_late(self) -> bool:
         """Whether the time is up."""
@@ -164,7 +155,7 @@ class _FlipSearch:
         for row, witness in zip(rows.tolist(), found, strict=True):
             self._keep(row, witness)
 
-    def prove(self) -> str:
+    def prove(self, **options: Any) -> str:
         """Run CP-SAT on every example whose bounds differ; return a notice if some are left."""
         open_rows = np.flatnonzero(self.bound < self.flips)
         if not len(open_rows):
@@ -181,7 +172,7 @@ class _FlipSearch:
         for done, row in enumerate(open_rows.tolist()):
             if self.is_late() or not is_complete:
                 break
-            self._improve(model, row, len(open_rows) - done)
+            self._improve(model, row, len(open_rows) - done, **options)
         left = int((self.bound < self.flips).sum())
         return f"the time was up before {left} examples were exact" if left else ""
 
@@ -192,29 +183,15 @@ class _FlipSearch:
         assert np.array_equal((other_classes != self.classes).any(axis=1), is_found)
         assert (self.lower <= self.bound).all()
         assert (self.bound <= self.flips).all()
-        return Robustness(
-            self.input_spins,
-            self.classes,
-            self.lower,
-            self.bound,
-            self.flips,
-            self.witnesses,
-            other_classes,
-            self.joint.reading,
-            time.perf_counter() - self.start,
-            notice if (self.bound < self.flips).any() else "",
-        )
+        known = self.input_spins, self.classes, self.lower, self.bound, self.flips, self.witnesses
+        seconds = time.perf_counter() - self.start
+        reason = notice if (self.bound < self.flips).any() else ""
+        return Robustness(*known, other_classes, self.joint.reading, seconds, reason)
 
-    def _improve(self, model: FlipModel, row: int, waiting: int) -> None:
-        left = self.seconds_left
-        proved = model.improve(
-            self.input_spins[row],
-            int(self.bound[row]),
-            int(self.flips[row]),
-            seed=self.effort.seed,
-            worker_count=self.effort.worker_count,
-            seconds=None if left is None else left / waiting,
-        )
+    def _improve(self, model: FlipModel, row: int, waiting: int, **options: Any) -> None:
+        seconds = None if self.seconds_left is None else self.seconds_left / waiting
+        known = self.input_spins[row], int(self.bound[row]), int(self.flips[row])
+        proved = model.improve(*known, seconds=seconds, **options)
         self.bound[row] = proved.bound
         if proved.witness is not None:
             self._keep(row, proved.witness)

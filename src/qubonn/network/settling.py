@@ -146,14 +146,6 @@ class _Consistency:
         sums = self.network.pre_activations_at(states)[:, self.free - self.topology.input_count]
         return np.asarray((sign(sums) != states[:, self.free]).sum(axis=1))
 
-    def rule(self, node: int) -> tuple[IntVector, NDArray[np.float32], int]:
-        """Return the sources of a neuron, the spins of its arcs and its bias."""
-        topology, network = self.topology, self.network
-        arcs = topology.arcs_into(node)
-        arc_spins = network.weight_spins[topology.weight_of[arcs]].astype(np.float32)
-        bias = int(network.bias_spins[node - topology.input_count])
-        return topology.source_of[arcs], arc_spins, bias
-
 
 def _require_clamped(
     topology: Topology, clamped: tuple[ArrayLike, ArrayLike] | None
@@ -176,21 +168,22 @@ def _asynchronous(
     conditions: _Consistency, start: ArrayLike | None, seed: int, start_count: int, sweep_count: int
 ) -> SpinMatrix:
     generator = np.random.default_rng(require_count("seed", seed, least=0))
-    count = require_count("start_count", start_count)
-    node_count = conditions.topology.node_count
-    states = (2 * generator.integers(2, size=(count, node_count)) - 1).astype(np.int8)
+    topology, network = conditions.topology, conditions.network
+    size = require_count("start_count", start_count), topology.node_count
+    states = (2 * generator.integers(2, size=size) - 1).astype(np.int8)
     if start is not None:
-        states[0] = require_spins("start", start, count=node_count, of="node")
-    states[:, : conditions.topology.input_count] = conditions.input_spins
+        states[0] = require_spins("start", start, count=topology.node_count, of="node")
+    states[:, : topology.input_count] = conditions.input_spins
     states[:, conditions.held] = conditions.held_spins
     # one row per node, so that the sources of a neuron are contiguous; float32 is exact here
     spins = states.T.astype(np.float32)
-    rules = {node: conditions.rule(node) for node in conditions.free.tolist()}
+    arc_spins = network.weight_spins[topology.weight_of].astype(np.float32)
+    arcs_into = {node: topology.arcs_into(node) for node in conditions.free.tolist()}
     for _ in range(require_count("sweep_count", sweep_count)):
         before = spins.copy()
         for node in generator.permutation(conditions.free).tolist():
-            sources, arc_spins, bias = rules[node]
-            spins[node] = sign(arc_spins @ spins[sources] + bias)
+            arcs, bias = arcs_into[node], network.bias_spins[node - topology.input_count]
+            spins[node] = sign(arc_spins[arcs] @ spins[topology.source_of[arcs]] + bias)
         if (spins == before).all():
             break
     return np.ascontiguousarray(spins.T, dtype=np.int8)

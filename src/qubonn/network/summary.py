@@ -5,9 +5,9 @@ of one.  Margins: paper, eq:sumofmargins and eq:sumofmargins2.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,7 +88,12 @@ class Summary:
         yield "bytes, packed", f"{self.packed_bytes:,}"
         if self.examples is not None:
             yield "examples", f"{self.examples:,}"
-            yield from self._margin_rows()
+            of, digits = ("", 0) if self.member_count is None else (", mean member", 1)
+            yield f"S1{of}", f"{self.s1:,.{digits}f}"
+            yield f"S2{of}", f"{self.s2:,.{digits}f}"
+            yield "mean margin", f"{self.mean_margin:.2f}"
+        if self.disagreement is not None:
+            yield "disagreement", f"{self.disagreement:.3f}"
         if self.accuracy is not None:
             yield from self._accuracy_rows()
 
@@ -102,25 +107,16 @@ class Summary:
         yield "weights", f"{topology.weight_count:,}"
         yield "biases", f"{topology.neuron_count:,}"
 
-    def _margin_rows(self) -> Rows:
-        of, digits = ("", 0) if self.member_count is None else (", mean member", 1)
-        yield f"S1{of}", f"{self.s1:,.{digits}f}"
-        yield f"S2{of}", f"{self.s2:,.{digits}f}"
-        yield "mean margin", f"{self.mean_margin:.2f}"
-        if self.disagreement is not None:
-            yield "disagreement", f"{self.disagreement:.3f}"
-
     def _accuracy_rows(self) -> Rows:
         if self.member_count is not None:
             yield "accuracy, mean member", f"{self.mean_member_accuracy:.3f}"
             yield "accuracy, best member", f"{max(self.member_accuracies or ()):.3f}"
         yield "accuracy", f"{self.accuracy:.3f}"
         each = self.output_accuracies or ()
+        shown = {f"output {number}": one for number, one in enumerate(each)}
         if len(each) > MOST_OUTPUTS:
-            yield "  worst output", f"{min(each):.3f}"
-            yield "  best output", f"{max(each):.3f}"
-        else:
-            yield from ((f"  output {number}", f"{one:.3f}") for number, one in enumerate(each))
+            shown = {"worst output": min(each), "best output": max(each)}
+        yield from ((f"  {name}", f"{one:.3f}") for name, one in shown.items())
 
     def __repr__(self) -> str:
         rows = list(self.rows())
@@ -148,37 +144,26 @@ def summarise(
     """Count the parts of the members; with data, measure their margins and their accuracy."""
     if inputs is None and outputs is not None:
         raise RangeError("summary needs the inputs that the outputs belong to; got outputs alone")
-    bare = Summary(
-        topology=members[0].topology,
-        member_count=len(members) if is_committee else None,
-        reading=require_reading(reading),
-    )
-    if inputs is None:
-        return bare
-    votes, margins = [], []
-    for member in members:
-        done = member.forward(inputs)
-        votes.append(done.votes(reading))
-        margins.append((done.margins.s1, done.margins.s2))
-    predicted = [decide(one, reading) for one in votes]
-    s1, s2 = np.mean(margins, axis=0).tolist()
-    measured = replace(
-        bare,
-        examples=len(votes[0]),
-        s1=s1,
-        s2=s2,
-        mean_margin=s2 / (len(votes[0]) * bare.topology.neuron_count),
-        disagreement=_disagreement(np.stack(predicted)),
-    )
-    if outputs is None:
-        return measured
-    by_output = right_outputs(decide(np.sum(votes, axis=0), reading), outputs)
-    return replace(
-        measured,
-        member_accuracies=tuple(accuracy(one, outputs) for one in predicted),
-        accuracy=float(by_output.all(axis=1).mean()),
-        output_accuracies=tuple(by_output.mean(axis=0).tolist()),
-    )
+    topology = members[0].topology
+    member_count = len(members) if is_committee else None
+    found: dict[str, Any] = {"reading": require_reading(reading), "member_count": member_count}
+    if inputs is not None:
+        votes, margins = [], []
+        for member in members:
+            done = member.forward(inputs)
+            votes.append(done.votes(reading))
+            margins.append((done.margins.s1, done.margins.s2))
+        predicted = [decide(one, reading) for one in votes]
+        found["examples"] = len(votes[0])
+        found["s1"], found["s2"] = np.mean(margins, axis=0).tolist()
+        found["mean_margin"] = found["s2"] / (len(votes[0]) * topology.neuron_count)
+        found["disagreement"] = _disagreement(np.stack(predicted))
+    if outputs is not None:
+        by_output = right_outputs(decide(np.sum(votes, axis=0), reading), outputs)
+        found["member_accuracies"] = tuple(accuracy(one, outputs) for one in predicted)
+        found["accuracy"] = float(by_output.all(axis=1).mean())
+        found["output_accuracies"] = tuple(by_output.mean(axis=0).tolist())
+    return Summary(topology=topology, **found)
 
 
 def accuracy(predicted: SpinMatrix, outputs: ArrayLike) -> float:

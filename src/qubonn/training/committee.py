@@ -16,8 +16,9 @@ from qubonn.checks import SpinMatrix, require_count, require_matrix
 from qubonn.encoding import CodeBook, Reading, require_reading
 from qubonn.errors import FileFormatError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network import BinaryNetwork, Summary, network_of
-from qubonn.network.files import network_arrays, unpacked
+from qubonn.network import BinaryNetwork, Summary
+from qubonn.network.binary_network import network_arrays
+from qubonn.network.files import network_of, unpacked
 from qubonn.network.forward import decide
 from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.summary import accuracy, summarise
