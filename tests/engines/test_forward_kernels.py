@@ -76,7 +76,7 @@ def test_changes_are_those_of_a_forward_pass_for_every_flip(
 @settings(deadline=None, max_examples=40)
 @pytest.mark.parametrize("lanes", [np.int16, np.int32])
 @given(case=cases(), softness=st.sampled_from([0.3, 1, 2.5]), seed=st.integers(0, 99))
-def test_a_soft_neuron_judges_its_weights_by_the_energy_expected_under_noise(
+def test_a_soft_neuron_evaluates_its_weights_by_the_energy_expected_under_noise(
     case: tuple[TrainingProblem, ForwardAnnealing], softness: float, seed: int, lanes: type
 ) -> None:
     problem, engine = case[0], replace(case[1], softness=softness)

@@ -61,7 +61,7 @@ def test_cycles_are_sent_to_lifted_annealing() -> None:
         ENGINE.solve(problem)
 
 
-def test_pairwise_outputs_must_not_be_heard() -> None:
+def test_no_neuron_may_depend_on_pairwise_outputs() -> None:
     topology = Topology.from_arcs([(0, 1), (0, 2), (1, 2)], inputs=1, outputs=2)
     problem = TrainingProblem(topology, [[1]], [[1, -1]])
     with pytest.raises(TopologyError, match="arc 1 -> 2 leaves one"):

@@ -97,8 +97,8 @@ def test_an_interrupt_before_the_first_sweep_returns_true_energies(
     found = LiftedAnnealing(replica_count=20).solve(problem)
     assert found.stop is qn.Stop.INTERRUPTED
     for replica, energy in enumerate(found.energies):
-        judged = problem.certify(found.network(replica), found.activation_spins[replica])
-        assert judged.terms.total == energy
+        certificate = problem.certify(found.network(replica), found.activation_spins[replica])
+        assert certificate.terms.total == energy
 
 
 def test_a_warm_start_keeps_a_solution_when_nothing_is_hot() -> None:

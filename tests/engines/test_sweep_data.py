@@ -90,5 +90,5 @@ def test_noise_inverts_and_drops_as_often_as_asked() -> None:
 
 @pytest.mark.parametrize("bad", [{"inverted": -0.1}, {"dropped": 1.5}])
 def test_chances_lie_between_0_and_1(bad: dict[str, float]) -> None:
-    with pytest.raises(RangeError, match="must be a chance from 0 to 1"):
+    with pytest.raises(RangeError, match="must be a probability from 0 to 1"):
         InputNoise(**bad)

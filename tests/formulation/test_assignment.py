@@ -89,8 +89,8 @@ def test_wrong_outputs_are_seen_as_violations_when_fixed_and_counted_when_free()
     assert not free.certify(network).is_feasible
 
 
-def test_neurons_that_listen_to_fixed_outputs_hear_the_wanted_value() -> None:
-    # the output is wrong (constant -1); the hidden neuron copies what it hears from it
+def test_neurons_that_depend_on_fixed_outputs_see_the_wanted_value() -> None:
+    # the output is wrong (constant -1); the hidden neuron copies its value
     arcs = [(0, 2), (2, 1), (2, 1)]
     topology = qn.Topology.from_arcs(arcs, inputs=1, outputs=1)
     network = qn.BinaryNetwork(topology, [-1, 1, 1], [-1, -1])

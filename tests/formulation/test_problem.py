@@ -182,38 +182,38 @@ def test_the_output_term_exists_only_where_outputs_are_free() -> None:
     assert FREE.qubo("output").energy(FREE.encode(NETWORK)) >= 0
 
 
-@pytest.mark.parametrize("judge", [PROBLEM.decode, PROBLEM.terms, PROBLEM.violations])
+@pytest.mark.parametrize("evaluate", [PROBLEM.decode, PROBLEM.terms, PROBLEM.violations])
 class TestBits:
     @pytest.mark.parametrize("length", [0, 1, COUNT - 1, COUNT + 1])
-    def test_must_be_one_for_each_variable(self, judge: Any, length: int) -> None:
+    def test_must_be_one_for_each_variable(self, evaluate: Any, length: int) -> None:
         with pytest.raises(
             ShapeError,
             match=rf"bits must have {COUNT} values, one per variable; got shape \({length},\)",
         ):
-            judge(np.zeros(length))
+            evaluate(np.zeros(length))
 
-    def test_must_not_be_spins(self, judge: Any) -> None:
+    def test_must_not_be_spins(self, evaluate: Any) -> None:
         with pytest.raises(
             AlphabetError,
             match=r"bits must be 0 or 1; got -1 at place 0; turn spins into bits with \(spins",
         ):
-            judge([-1] + [1] * (COUNT - 1))
+            evaluate([-1] + [1] * (COUNT - 1))
 
     @pytest.mark.parametrize("bad", [2, 0.5, NAN])
-    def test_must_be_zero_or_one(self, judge: Any, bad: float) -> None:
+    def test_must_be_zero_or_one(self, evaluate: Any, bad: float) -> None:
         with pytest.raises(AlphabetError, match=f"bits must be 0 or 1; got {bad} at place 1"):
-            judge([0, bad] + [1] * (COUNT - 2))
+            evaluate([0, bad] + [1] * (COUNT - 2))
 
-    def test_must_be_numbers(self, judge: Any) -> None:
+    def test_must_be_numbers(self, evaluate: Any) -> None:
         with pytest.raises(AlphabetError, match="bits must hold numbers; got text such as '0'"):
-            judge(["0"] * COUNT)
+            evaluate(["0"] * COUNT)
 
-    def test_must_be_one_assignment_and_not_a_matrix_of_them(self, judge: Any) -> None:
+    def test_must_be_one_assignment_and_not_a_matrix_of_them(self, evaluate: Any) -> None:
         with pytest.raises(
             ShapeError,
             match=rf"bits must be one assignment, .* got shape \(2, {COUNT}\): .* one by one",
         ):
-            judge(np.zeros((2, COUNT)))
+            evaluate(np.zeros((2, COUNT)))
 
 
 @pytest.mark.parametrize("use", [PROBLEM.encode, PROBLEM.certify, PROBLEM.assignment])
@@ -266,7 +266,7 @@ class TestMemory:
         with pytest.raises(RangeError, match=r"needs about 0\.0 GiB and 0\.0 GiB are free"):
             PROBLEM.qubo()
 
-    def test_a_network_is_judged_without_the_qubo_that_would_not_fit(
+    def test_a_network_is_certified_without_the_qubo_that_would_not_fit(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("qubonn.checks.HARMLESS_BYTES", 0)

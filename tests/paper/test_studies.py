@@ -78,16 +78,16 @@ def test_a_native_run_measures_what_train_finds() -> None:
     engine = qn.LiftedAnnealing(replica_count=64, sweep_count=60)
     result = qn.train(problem, engine, seed=second_seed(study, given))
     best, feasible, committee = result.network, result.feasible_networks, result.committee()
-    judged = problem.certify(best, result.activations[0])
+    certificate = problem.certify(best, result.activations[0])
     assert len(feasible) > 25
     expected = {
         "training_accuracy": best.accuracy(problem.inputs, problem.outputs),
         "test_accuracy": accuracy(best, 0),
         **{f"draw_accuracy_seed_{seed}": accuracy(best, seed) for seed in range(5)},
-        "energy": judged.terms.total,
-        "activation_penalty": judged.terms.activation,
-        "product_penalty": judged.terms.product,
-        "violation_count": judged.violations.count,
+        "energy": certificate.terms.total,
+        "activation_penalty": certificate.terms.activation,
+        "product_penalty": certificate.terms.product,
+        "violation_count": certificate.violations.count,
         "constraint_count": 44,
         "s1": best.margins(problem.inputs).s1,
         "s2": best.margins(problem.inputs).s2,

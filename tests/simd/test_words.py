@@ -28,12 +28,12 @@ def _added(a: Any, b: Any, c: Any, target: Any, like: Any) -> None:
     words.store_at(target, 8, carry)
 
 
-def _judged(numbers: Any, place: Any, like: Any) -> Any:
+def _checked(numbers: Any, place: Any, like: Any) -> Any:
     lanes = words.load_at(numbers, place, like)
     return words.positive(lanes), words.finite(lanes)
 
 
-counted, spread_word, added, judged = map(compiled, (_counted, _spread_word, _added, _judged))
+counted, spread_word, added, checked = map(compiled, (_counted, _spread_word, _added, _checked))
 
 
 def random_words(count: int) -> NDArray[np.uint64]:
@@ -76,7 +76,7 @@ def test_signs_of_64_numbers_are_a_word(kind: type) -> None:
         0 if kind is np.uint8 else 2
     )
     expected = sum(int(float(number) > 0) << place for place, number in enumerate(numbers[3:67]))
-    assert judged(numbers, 3, LIKE[64]) == (expected, True)
+    assert checked(numbers, 3, LIKE[64]) == (expected, True)
     lanes = words.load_at(numbers, 3, LIKE[64])
     assert (words.positive(lanes), words.finite(lanes)) == (expected, True)
 
@@ -86,7 +86,7 @@ def test_signs_of_64_numbers_are_a_word(kind: type) -> None:
 def test_one_number_that_is_not_finite_is_noticed(kind: type, bad: float) -> None:
     for place in (0, 17, 63):
         numbers: NDArray[Any] = np.ones(64, dtype=kind)
-        assert judged(numbers, 0, LIKE[64])[1] is True
+        assert checked(numbers, 0, LIKE[64])[1] is True
         numbers[place] = bad
-        assert judged(numbers, 0, LIKE[64])[1] is False
+        assert checked(numbers, 0, LIKE[64])[1] is False
         assert words.finite(numbers) is False

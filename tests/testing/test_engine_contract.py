@@ -39,13 +39,13 @@ def test_what_needs_a_long_run_is_skipped_without_one() -> None:
 def test_a_term_that_is_ignored_fails_the_contract() -> None:
     class Ignoring(EngineContract):
         def make_engine(self) -> Engine:
-            return Deaf()
+            return Ignorant()
 
     with pytest.raises(AssertionError, match="'weight_price' is no term of"):
         Ignoring().test_it_refuses_a_term_that_it_does_not_support()
 
 
-class Deaf:
+class Ignorant:
     """Claims a list of terms and ignores all others."""
 
     supported_terms = frozenset({"activation", "product"})

@@ -467,7 +467,7 @@ def test_ctrl_c_keeps_the_iterations_so_far_and_skips_the_final_training(
     assert result.problem.field.biases.tolist() == field[1]
     signs = [f(strength) for strength in field[0]]
     assert signs in [network.weight_spins.tolist() for network in result.networks]
-    totals = [judged.terms.total for judged in result.certificates]
+    totals = [certificate.terms.total for certificate in result.certificates]
     assert totals == sorted(totals) == result.energies.tolist()
     assert all(network.topology == problem.topology for network in result.networks)
 

@@ -74,8 +74,8 @@ def test_a_committee_is_much_better_than_its_members(
 
 
 def test_all_feasible_replicas_vote_unless_a_size_is_given(result: qn.TrainingResult) -> None:
-    judged = [c.is_feasible for c in result.certificates]
-    assert len(result.committee()) == len(result.feasible_networks) == sum(judged)
+    feasible = [c.is_feasible for c in result.certificates]
+    assert len(result.committee()) == len(result.feasible_networks) == sum(feasible)
     margins = [c.margins.s2 for c in result.certificates if c.is_feasible]
     best = result.committee(1, by="margin").members[0]
     assert best.margins(result.problem.input_spins).s2 == max(margins)

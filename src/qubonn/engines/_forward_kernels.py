@@ -14,9 +14,9 @@ of its own: the change runs through its cone once for its cost and once more if 
 A bias is the weight of a last arc whose source is always +1.
 
 With a softness S the flips of a visited hidden neuron are evaluated as if noise, uniform in -S..S,
-were added to its pre-activation: it is +1 with chance (pi + S) / 2S, cut off at 0 and 1. Energies
-of such visits are counted in 1 / 2S of the unit, and the change of the network's own energy is not
-known.
+were added to its pre-activation: it is +1 with probability (pi + S) / 2S, cut off at 0 and 1.
+Energies of such visits are counted in 1 / 2S of the unit, and the change of the network's own
+energy is not known.
 """
 
 from typing import NamedTuple
@@ -375,7 +375,7 @@ def crossings(count, flip, spins, zero):
 
 @njit(inline="always")
 def soft_sign(softness, least, count):
-    """Return the chance of +1 in 1 / 2S: pi + S, but no less than 0 and no more than 2S."""
+    """Return the probability of +1 in 1 / 2S: pi + S, but no less than 0 and no more than 2S."""
     sums = count + count + (least + softness)
     return larger(larger(sums, 0) * -1, -2 * softness) * -1
 

@@ -68,15 +68,15 @@ def fill_masks(tiles, masks):
 
 
 @njit(cache=True)
-def count_disagreements(tiles, block, weights, heard, found):
-    """Fill `found` with how many of the inputs `heard` differ from their weights, by example."""
+def count_disagreements(tiles, block, weights, input_masks, found):
+    """Fill `found` with the number of masked inputs that differ from their weights, by example."""
     flat = tiles.reshape(-1)
     word_count = tiles.shape[1]
     for first in range(0, LANES, 32):
         total = repeated(ZERO, THIRTY_TWO)
         for word in range(word_count):
             known = load_at(flat, (block * word_count + word) * LANES + first, THIRTY_TWO)
-            total = total + ones_of((known ^ weights[word]) & heard[word])
+            total = total + ones_of((known ^ weights[word]) & input_masks[word])
         store_at(found, first, total)
 
 
@@ -117,7 +117,7 @@ def run_forward(wiring, tiles, replica):
 
 @njit(cache=True)
 def pack_weights(arcs, parameters, input_count, weights):
-    """Set the bits of the inputs whose weight is +1; return how many inputs there are."""
+    """Set the bits of the inputs whose weight is +1; return the number of inputs."""
     weights[:] = 0
     count = 0
     for arc in range(len(arcs)):
@@ -292,7 +292,7 @@ def change_of_lack(prices, wanted, counts, outputs, first_output, b):
 
 @njit(inline="always")
 def missing(wanted, count):
-    """Return how many terms an output needs more, or has too many: 0 where it is right."""
+    """Return the number of terms by which an output is on the wrong side: 0 where it is right."""
     return larger(choose(wanted, count * -1, count + 1), 0)
 
 

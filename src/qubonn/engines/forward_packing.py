@@ -295,7 +295,7 @@ def _kind_and_unit(problem: TrainingProblem, cost: Cost, most: float) -> tuple[A
 
 
 def _finest_parts(problem: TrainingProblem, cost: Cost, most: float, whole: float) -> int:
-    """Return into how many parts a whole may be cut so that no sum overflows."""
+    """Return the number of parts into which a whole may be cut so that no sum overflows."""
     topology, count = problem.topology, problem.example_count
     in_a_lane = -(-count // LANES) * most
     if in_a_lane > MOST * whole:
@@ -317,7 +317,7 @@ def _largest_sum(topology: Topology, cost: Cost) -> int:
 
 
 def _closest(ratio: float, finest: int) -> tuple[int, float]:
-    """Return into how many parts a whole is best cut, and what a ratio is then rounded by.
+    """Return the best number of parts of a whole, and the rounding error of a ratio in them.
 
     >>> _closest(0.75, 100)
     (4, 0.0)
@@ -341,7 +341,7 @@ def _most_change(problem: TrainingProblem, cost: Cost) -> float:
     else:  # a lead moves by twice the steps of both counts; half of it is energy
         violation, own = outputs * at_most_each + at_most_all, outputs
     margins = gamma * _moves_of_margins(topology, cost.margin_cap)
-    if cost.softness:  # in 1 / 2S; from a step down to a step up the chance of +1 moves by 4
+    if cost.softness:  # in 1 / 2S; from a step down to a step up the probability of +1 moves by 4
         softest = _softest(topology, cost)
         return float(4 * (violation + 2 * own + margins) + 8 * softest * gamma)
     return float(violation + 2 * own + margins + 4 * gamma)

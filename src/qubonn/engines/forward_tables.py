@@ -1,7 +1,7 @@
 """What flips reach in an acyclic network: the wiring of the forward kernels.
 
 Topology -> Wiring: arcs by neuron, which parameters move one neuron only, and cones: the neurons
-that hear, directly or not, of a neuron or of a weight that several arcs share.
+that depend, directly or not, on a neuron or on a weight that several arcs share.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from qubonn.checks import require_memory
 from qubonn.topology import Topology
 
 Integers = NDArray[np.int64]
-WORDS_PAY = 4  # a neuron reads words of 64 inputs if it hears so many inputs for each word
+WORDS_PAY = 4  # a neuron reads words of 64 inputs with at least this many inputs per word
 NO_WEIGHT = -1
 
 # columns of tables
@@ -213,7 +213,7 @@ def _order(topology: Topology) -> Integers:
 
 
 def _reach(topology: Topology) -> NDArray[np.bool_]:
-    """Return for each neuron which ones hear of it, directly or not; neurons x neurons."""
+    """Return for each neuron which ones depend on it, directly or not; neurons x neurons."""
     reach = np.zeros((topology.neuron_count, topology.neuron_count), dtype=bool)
     sources, targets = (topology.source_of, topology.target_of)
     inner = sources >= topology.input_count
@@ -221,9 +221,9 @@ def _reach(topology: Topology) -> NDArray[np.bool_]:
     by_source = np.argsort(sources, kind="stable")
     starts = _starts(sources[by_source], topology.neuron_count)
     for neuron in _order(topology)[::-1]:
-        heard = targets[by_source[starts[neuron] : starts[neuron + 1]]]
-        reach[neuron] = reach[heard].any(axis=0)
-        reach[neuron, heard] = True
+        targets_of = targets[by_source[starts[neuron] : starts[neuron + 1]]]
+        reach[neuron] = reach[targets_of].any(axis=0)
+        reach[neuron, targets_of] = True
     return reach
 
 
@@ -267,14 +267,14 @@ def _cones(
 ) -> Cones:
     """Write cones (a row of neurons for each owner) as lists in the order of a forward pass.
 
-    A neuron is deep where it hears of a change through other neurons of the cone, or, as
+    A neuron is deep where a change reaches it through other neurons of the cone, or, as
     `is_inside` says, through arcs of its own; all its arcs from neurons must then be looked at.
     """
     sources, targets, parameters = _arcs_with_biases(topology)
     order = _order(topology)
     owners, places = np.nonzero(rows[:, order])
     neurons = order[places]
-    deep = is_inside | _hears_inside(topology, rows)
+    deep = is_inside | _depends_inside(topology, rows)
     is_deep = deep[owners, neurons]
     arcs, starters = listed
     keys = starters * len(order) + targets[arcs]
@@ -287,7 +287,7 @@ def _cones(
     return Cones(_starts(owners, len(rows)), table, ends)
 
 
-def _hears_inside(topology: Topology, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _depends_inside(topology: Topology, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return where a neuron has a source in the cone itself; the owner is not part of its cone."""
     from scipy.sparse import coo_array
 

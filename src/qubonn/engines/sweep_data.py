@@ -58,7 +58,7 @@ class GrowingBatches:
 
 @dataclass(frozen=True, kw_only=True)
 class InputNoise:
-    """Chances that an input of an example is inverted, and that it is dropped: set to -1.
+    """Probabilities that an input of an example is inverted, and that it is dropped: set to -1.
 
     >>> InputNoise(dropped=0.5).disturb(np.ones((1, 8), np.int8), np.random.default_rng(0))
     array([[ 1,  1,  1, -1, -1, -1, -1, -1]], dtype=int8)
@@ -69,9 +69,9 @@ class InputNoise:
 
     def __post_init__(self) -> None:
         for name in ("inverted", "dropped"):
-            chance = getattr(self, name)
-            if not 0 <= chance <= 1:
-                raise RangeError(f"{name} must be a chance from 0 to 1; got {chance}")
+            probability = getattr(self, name)
+            if not 0 <= probability <= 1:
+                raise RangeError(f"{name} must be a probability from 0 to 1; got {probability}")
 
     def disturb(self, input_spins: SpinMatrix, generator: np.random.Generator) -> SpinMatrix:
         """Return inputs with errors, each input of each example on its own."""

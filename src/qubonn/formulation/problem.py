@@ -222,7 +222,7 @@ class TrainingProblem:
     def encode(self, network: BinaryNetwork, activations: ArrayLike | None = None) -> BitVector:
         """Return the full assignment that the network's forward pass implies.
 
-        Fixed outputs have their wanted value, also for neurons that listen to them. Where cycles
+        Fixed outputs have their wanted value, also for neurons that depend on them. Where cycles
         remain, consistent activations are looked for, or given as `activations` (examples x nodes).
         """
         return pack(self.variables, self.assignment(network, activations))

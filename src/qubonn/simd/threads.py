@@ -1,4 +1,4 @@
-"""Threads: share work among plain ones, or say how many Numba's own kernels may use.
+"""Threads: share work among plain ones, or set the number that Numba's kernels may use.
 
 Predictions are made inside other programs' servers and worker processes: `share` starts plain
 threads that end with the call, for kernels that release Python's lock. Numba's own might be used

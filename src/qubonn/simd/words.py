@@ -44,7 +44,7 @@ def repeated(word, like):
 
 
 def ones_of(lanes):
-    """Return how many bits are set in each uint64 lane."""
+    """Return the number of set bits in each uint64 lane."""
     return np.bitwise_count(lanes).astype(np.uint64)
 
 

@@ -43,7 +43,7 @@ class ActivationTerm:
 
 
 def coupling_bound(variables: Variables) -> int:
-    """Return how many terms H1 and H2 have at most before they are merged; cheap."""
+    """Return a cheap bound on the number of terms of H1 and H2 before they are merged."""
     total = 0
     for alike in variables.structure.alike:
         shared = 1 + alike.known_count + alike.free_count
