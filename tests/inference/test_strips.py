@@ -28,14 +28,14 @@ def arcs_by_strips(topology: qn.Topology) -> dict[int, Arcs]:
     listens: dict[int, Arcs] = {}
     for nodes in topology.levels():
         for strips in strips_of(topology, nodes):
-            for number in range(len(strips.first_of)):
-                pattern = strips.patterns[strips.pattern_of[number]]
-                weights = strips.filters[strips.filter_of[number]].tolist()
-                for row in range(int(strips.rows_of[number])):
-                    for place in range(int(strips.length_of[number])):
-                        length, step = strips.length_of[number], strips.step_of[number]
-                        node = int(strips.first_of[number] + row * length + place)
-                        base = strips.base_of[number] + row * step + place
+            for strip in strips.table:
+                fan_in = strip["fan_in"]
+                pattern = strips.patterns.reshape(-1)[strip["first_offset"] :][:fan_in]
+                weights = strips.filters.reshape(-1)[strip["weight_bit"] :][:fan_in].tolist()
+                for row in range(int(strip["rows"])):
+                    for place in range(int(strip["length"])):
+                        node = int(strip["target"] + row * strip["length"] + place)
+                        base = strip["base"] + row * strip["step"] + place
                         assert node not in listens
                         listens[node] = list(zip((pattern + base).tolist(), weights, strict=True))
     return listens
@@ -56,7 +56,8 @@ def test_a_filter_of_a_convolution_is_one_strip() -> None:
     topology = qn.Topology.parse("conv(5x5x8)", inputs=(28, 28), outputs=1)
     (strips,) = strips_of(topology, topology.levels()[0])
     assert strips.patterns.shape == (1, 25)
-    assert strips.filters[strips.filter_of].tolist() == np.arange(200).reshape(8, 25).tolist()
-    assert strips.rows_of.tolist() == [24] * 8
-    assert strips.length_of.tolist() == [24] * 8
-    assert strips.step_of.tolist() == [28] * 8
+    chosen = strips.table["weight_bit"] // 25
+    assert strips.filters[chosen].tolist() == np.arange(200).reshape(8, 25).tolist()
+    assert strips.table["rows"].tolist() == [24] * 8
+    assert strips.table["length"].tolist() == [24] * 8
+    assert strips.table["step"].tolist() == [28] * 8

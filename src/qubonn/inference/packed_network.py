@@ -66,16 +66,10 @@ class PackedNetwork:
         """Pack networks, a row of weights and a row of biases for each."""
         if thread_count is not None:
             require_count("thread_count", thread_count)
-        weights = require_spin_matrix(
-            "weight_spins", weight_spins, columns=topology.weight_count, of="weight"
-        )
-        biases = require_spin_matrix(
-            "bias_spins",
-            bias_spins,
-            columns=topology.neuron_count,
-            of="non-input node",
-            rows=len(weights),
-        )
+        count = topology.weight_count
+        weights = require_spin_matrix("weight_spins", weight_spins, columns=count, of="weight")
+        size = {"columns": topology.neuron_count, "rows": len(weights)}
+        biases = require_spin_matrix("bias_spins", bias_spins, of="non-input node", **size)
         program = program_of(topology)
         return cls(topology, program, pack_parameters(program, weights, biases), thread_count)
 
@@ -87,22 +81,20 @@ class PackedNetwork:
     @property
     def byte_count(self) -> int:
         """Bytes of the model: a bit for each weight and bias, up to full words, and the wiring."""
-        return self.words.nbytes + self.program.byte_count
+        tables = [table for table in self.program.tables if isinstance(table, np.ndarray)]
+        return self.words.nbytes + sum(table.nbytes for table in tables)
 
     def predict_outputs(self, inputs: ArrayLike | PackedInputs) -> SpinMatrix:
         """Return output activations, one row per example: the majority of members, ties to -1."""
-        checked = self._checked(inputs)
-        spins = np.empty((checked.example_count, self.topology.output_count), dtype=np.int8)
-        self._run(checked, False, np.empty((0, spins.shape[1]), dtype=np.int64), spins)
-        return spins
+        return self._run(inputs, are_spins=True)[1]
 
     def votes(self, inputs: ArrayLike | PackedInputs) -> NDArray[np.int64]:
         """Return the sum over members of output activations, one row per example."""
-        return self._votes(self._checked(inputs), is_sums=False)
+        return self._run(inputs)[0]
 
     def output_sums(self, inputs: ArrayLike | PackedInputs) -> NDArray[np.int64]:
         """Return the sum over members of output pre-activations, one row per example."""
-        return self._votes(self._checked(inputs), is_sums=True)
+        return self._run(inputs, is_sums=True)[0]
 
     def __repr__(self) -> str:
         times = f"{self.member_count} x " if self.member_count != 1 else ""
@@ -121,19 +113,17 @@ class PackedNetwork:
             )
         return inputs
 
-    def _votes(self, inputs: PackedInputs | UnpackedInputs, *, is_sums: bool) -> NDArray[np.int64]:
-        votes = np.empty((inputs.example_count, self.topology.output_count), dtype=np.int64)
-        self._run(inputs, is_sums, votes, np.empty((0, votes.shape[1]), dtype=np.int8))
-        return votes
-
     def _run(
         self,
-        inputs: PackedInputs | UnpackedInputs,
-        is_sums: bool,
-        votes: NDArray[np.int64],
-        spins: SpinMatrix,
-    ) -> None:
-        """Fill `votes` and `spins`, those that have rows; threads run a few blocks at a time."""
+        unchecked: ArrayLike | PackedInputs,
+        *,
+        is_sums: bool = False,
+        are_spins: bool = False,
+    ) -> tuple[NDArray[np.int64], SpinMatrix]:
+        """Return votes and spins, one of them without rows; threads run a few blocks at a time."""
+        inputs, columns = self._checked(unchecked), self.topology.output_count
+        votes = np.empty((0 if are_spins else inputs.example_count, columns), dtype=np.int64)
+        spins = np.empty((inputs.example_count if are_spins else 0, columns), dtype=np.int8)
         run_blocks: Any = import_module("qubonn.inference._word_kernels").run_blocks
         share: Any = import_module("qubonn.simd.threads").share
         tables, chunk_count = self.program.tables, -(-inputs.example_count // CHUNK)
@@ -151,6 +141,7 @@ class PackedNetwork:
         threads = threads_for(work, ARCS_PER_THREAD, self.thread_count)
         share(run, -(-chunk_count // CHUNKS), threads, most_at_once=BLOCKS_AT_ONCE)
         _has_run.add(bool(tables.plane_count))
+        return votes, spins
 
 
 def is_worth_packing(topology: Topology, example_count: int, member_count: int = 1) -> bool:
@@ -163,10 +154,8 @@ def is_worth_packing(topology: Topology, example_count: int, member_count: int =
 
 def _new_buffers(tables: Tables) -> tuple[Buffers, Any]:
     """Return what one thread works with: words and votes, and planes where there are any."""
-    buffers = Buffers(
-        words=aligned_zeros(tables.row_count * BLOCK),
-        votes=aligned_zeros(tables.output_count * BLOCK),
-    )
+    words, votes = (aligned_zeros(rows * BLOCK) for rows in (tables.row_count, tables.output_count))
+    buffers = Buffers(words, votes)
     if not tables.plane_count:
         return buffers, None
     planes: Any = import_module("qubonn.inference._plane_kernels").Planes

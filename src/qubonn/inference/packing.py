@@ -5,6 +5,7 @@ Numbers -> PackedInputs; spins -> words in the order of a program.
 
 from dataclasses import dataclass
 from importlib import import_module
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from qubonn.inference.program import CHUNK, Program
 Words = NDArray[np.uint64]
 NUMBERS_PER_THREAD = 1_000_000  # fewer are packed before a thread has started
 CACHE_LINE = 64  # bytes; vectors that straddle two of them are slow
-READABLE = frozenset("bBilqfd")  # NumPy's codes of the types that the kernel reads directly
+READABLE = frozenset("bBilqfd")  # NumPy's codes of the types that the kernel reads; else signs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,13 +46,13 @@ class PackedInputs:
         if thread_count is not None:
             require_count("thread_count", thread_count)
         unpacked = UnpackedInputs(matrix)
-        words = unpacked.room(-(-len(matrix) // CHUNK))
-
-        def pack(first: int, end: int, thread: int) -> None:
-            unpacked.pack(first, words[first:end])
-
+        words = aligned_zeros(-(-len(matrix) // CHUNK), -(-column_count // 64), CHUNK)
         share: Any = import_module("qubonn.simd.threads").share
-        share(pack, len(words), threads_for(matrix.size, NUMBERS_PER_THREAD, thread_count))
+        share(
+            lambda first, end, thread: unpacked.pack(first, words[first:end]),
+            len(words),
+            threads_for(matrix.size, NUMBERS_PER_THREAD, thread_count),
+        )
         return cls(words, *matrix.shape)
 
     def words_of(self, first_chunk: int, end_chunk: int) -> Words:
@@ -69,13 +70,17 @@ class UnpackedInputs:
         """Accept a matrix of numbers, one row per example."""
         self.example_count, self.input_count = matrix.shape
         self._matrix = matrix
-        self._numbers = _readable(matrix).reshape(-1)
+        flags, dtype = matrix.flags, matrix.dtype
+        if flags.c_contiguous and flags.aligned and dtype.isnative and dtype.char in READABLE:
+            self._numbers = matrix.view().reshape(-1)
+        else:
+            self._numbers = np.ascontiguousarray(matrix > 0).view(np.int8).reshape(-1)
         self._numbers.setflags(write=False)  # so that Numba compiles once, for read-only arrays
         self._kernel: Any = import_module("qubonn.inference._word_kernels").pack_chunks
 
     def words_of(self, first_chunk: int, end_chunk: int) -> Words:
         """Return the words of some chunks of 32 examples."""
-        words = self.room(end_chunk - first_chunk)
+        words = aligned_zeros(end_chunk - first_chunk, -(-self.input_count // 64), CHUNK)
         self.pack(first_chunk, words)
         return words
 
@@ -84,23 +89,13 @@ class UnpackedInputs:
         if not self._kernel(self._numbers, self.input_count, first_chunk, words):
             require_real_matrix("inputs", self._matrix, columns=self.input_count, of="input neuron")
 
-    def room(self, chunk_count: int) -> Words:
-        """Return words of zero for `chunk_count` chunks of 32 examples."""
-        row_count = -(-self.input_count // 64)
-        return aligned_zeros(chunk_count * row_count * CHUNK).reshape(chunk_count, row_count, CHUNK)
-
 
 def pack_parameters(program: Program, weight_spins: SpinMatrix, bias_spins: SpinMatrix) -> Words:
     """Pack the spins of networks, one row each, in the order of the program."""
-    packed = [
-        np.packbits(
-            np.concatenate([weights, biases, [-1]])[program.parameter_of] > 0, bitorder="little"
-        )
-        for weights, biases in zip(weight_spins, bias_spins, strict=True)
-    ]
-    words = aligned_zeros(len(packed) * len(program.parameter_of) // 64)
-    words = words.reshape(len(packed), len(program.parameter_of) // 64)
-    words[:] = np.stack(packed).view("<u8")
+    words = aligned_zeros(len(weight_spins), len(program.parameter_of) // 64)
+    for row, weights, biases in zip(words, weight_spins, bias_spins, strict=True):
+        bits = np.concatenate([weights, biases, [-1]])[program.parameter_of] > 0
+        row[:] = np.packbits(bits, bitorder="little").view("<u8")
     words.setflags(write=False)
     return words
 
@@ -111,16 +106,8 @@ def threads_for(work: int, least: int, thread_count: int | None) -> int | None:
     return useful if thread_count is None else min(useful, thread_count)
 
 
-def aligned_zeros(count: int) -> Words:
-    """Return `count` words of zero that start at a cache line."""
-    room = np.zeros(count + CACHE_LINE // 8, dtype=np.uint64)
+def aligned_zeros(*shape: int) -> Words:
+    """Return words of zero that start at a cache line."""
+    room = np.zeros(prod(shape) + CACHE_LINE // 8, dtype=np.uint64)
     first = -room.ctypes.data % CACHE_LINE // 8
-    return room[first : first + count]
-
-
-def _readable(matrix: NDArray[Any]) -> NDArray[Any]:
-    """Return the matrix, or its signs where the kernel cannot read it directly."""
-    flags, dtype = matrix.flags, matrix.dtype
-    if flags.c_contiguous and flags.aligned and dtype.isnative and dtype.char in READABLE:
-        return matrix.view()
-    return np.ascontiguousarray(matrix > 0).view(np.int8)
+    return room[first : first + prod(shape)].reshape(shape)

@@ -6,7 +6,6 @@ others, the shared filters of convolutions among them, read planes, which full a
 more kinds of step turn words into planes and back.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
-from qubonn.inference.strips import Strips, strips_of
+from qubonn.inference.strips import STRIP, Strips, strips_of
 from qubonn.topology import Topology
 from qubonn.topology.blocks import Block, blocks_by_level
 
@@ -35,27 +34,13 @@ STEP = np.dtype(
         ("weight_word", "i8"),  # of the parameters; the biases follow the weights
     ]
 )
-STRIP = np.dtype(
-    [
-        ("first_offset", "i4"),
-        ("fan_in", "i4"),
-        ("base", "i4"),
-        ("target", "i4"),
-        ("length", "i4"),  # neurons in a row
-        ("rows", "i4"),
-        ("step", "i4"),  # from the sources of a row to those of the next
-        ("column", "i4"),  # of the first neuron; -1 for hidden neurons
-        ("weight_bit", "i8"),  # of the parameters
-        ("bias_bit", "i8"),
-    ]
-)
 
 
 class Tables(NamedTuple):
     """What the kernels read of a program."""
 
     steps: NDArray[Any]
-    strips: NDArray[Any]
+    strips: NDArray[Any]  # of STRIP; bits are those of the parameters
     offsets: NDArray[np.int32]  # sources of a strip, counted from its base
     spans: NDArray[np.int32]  # first node and length: nodes of SPREAD and GATHER in order
     columns: NDArray[np.int32]  # the output that each neuron of a DENSE step is
@@ -83,26 +68,17 @@ class Buffers(NamedTuple):
     votes: NDArray[np.uint64]  # of outputs
 
 
-@dataclass(frozen=True, eq=False)
-class Program:
+class Program(NamedTuple):
     """Tables for the kernels, and which parameter is which bit."""
 
     tables: Tables
     parameter_of: IntVector  # by bit: weights by number, then biases by neuron; -1 for no parameter
 
-    @property
-    def byte_count(self) -> int:
-        """Bytes of the tables."""
-        return sum(part.nbytes for part in self.tables if isinstance(part, np.ndarray))
-
 
 @lru_cache(maxsize=8)
 def program_of(topology: Topology) -> Program:
     """Return the program of an acyclic topology."""
-    builder = _Builder(topology)
-    for blocks in blocks_by_level(topology):
-        builder.add_level(blocks)
-    return builder.program()
+    return _Builder(topology).program()
 
 
 class _Builder:
@@ -125,8 +101,10 @@ class _Builder:
         self.homes: list[_Words] = []
         if topology.input_count:
             self._remember(_Words(True, 0, np.arange(topology.input_count)))
+        for blocks in blocks_by_level(topology):
+            self._add_level(blocks)
 
-    def add_level(self, blocks: list[Block]) -> None:
+    def _add_level(self, blocks: list[Block]) -> None:
         """Add the steps of neurons that read earlier levels only."""
         by_words = [block for block in blocks if self._is_worth_words(block)]
         by_planes = [block.nodes.reshape(-1) for block in blocks if block not in by_words]
@@ -137,11 +115,14 @@ class _Builder:
 
     def program(self) -> Program:
         """Return what has been added."""
+        steps = [
+            tuple(step.get(k, 0) for k in STEP.names or ()) for step in self.opening + self.steps
+        ]
         strips = np.array(self.strips, dtype=STRIP)
         longest = int(strips["length"].max(initial=0))
         topology = self.topology
         tables = Tables(
-            steps=_table(self.opening + self.steps),
+            steps=np.array(steps, dtype=STEP),
             strips=strips,
             offsets=np.array(self.offsets, dtype=np.int32),
             spans=np.array(self.spans, dtype=np.int32).reshape(-1, 2),
@@ -219,45 +200,39 @@ class _Builder:
         first = len(self.strips)
         for strips in strips_of(self.topology, nodes):
             self._require_planes(strips.sources)
-            self.strips.extend(self._strip_table(strips))
+            self.strips.extend(self._placed(strips))
         self.steps.append({"kind": SLIDE, "first": first, "count": len(self.strips) - first})
         self.is_plane[nodes] = True
 
-    def _strip_table(self, strips: Strips) -> NDArray[Any]:
-        fan_in = strips.patterns.shape[1]
-        table = np.zeros(len(strips.first_of), STRIP)
-        table["fan_in"], table["base"] = fan_in, strips.base_of
-        table["target"], table["length"] = strips.first_of, strips.length_of
-        table["rows"], table["step"] = strips.rows_of, strips.step_of
-        column = strips.first_of - self.topology.outputs.start
-        table["column"] = np.maximum(column, -1)
-        table["first_offset"] = len(self.offsets) + strips.pattern_of * fan_in
+    def _placed(self, strips: Strips) -> NDArray[Any]:
+        """Add offsets, weights and biases of strips; return the table with their places."""
+        table = strips.table
+        table["column"] = np.maximum(table["target"] - self.topology.outputs.start, -1)
+        table["first_offset"] += len(self.offsets)
         self.offsets.extend(strips.patterns.reshape(-1).tolist())
-        size = strips.length_of * strips.rows_of
+        size = table["length"].astype(np.int64) * table["rows"]
         before = np.cumsum(size) - size
-        neurons = np.repeat(strips.first_of - before, size) + np.arange(size.sum())
+        neurons = np.repeat(table["target"] - before, size) + np.arange(size.sum())
         biases = self._bias_numbers(neurons)
         first = self._add_parameters(np.concatenate([strips.filters.reshape(-1), biases]))
-        table["weight_bit"] = first + strips.filter_of * fan_in
+        table["weight_bit"] += first
         table["bias_bit"] = first + strips.filters.size + before
         return table
 
     def _require_planes(self, nodes: IntVector) -> None:
         """Spread the words of those nodes that are not planes yet."""
         for home in np.unique(self.home_of[nodes[~self.is_plane[nodes]]]):
-            words = self.homes[home]
-            step = {"kind": SPREAD, "reads_inputs": words.are_inputs, "row": words.row}
-            (self.opening if words.are_inputs else self.steps).append(
-                step | self._add_spans(words.nodes)
-            )
-            self.is_plane[words.nodes] = True
+            are_inputs, row, nodes = self.homes[home]
+            step = {"kind": SPREAD, "reads_inputs": are_inputs, "row": row}
+            (self.opening if are_inputs else self.steps).append(step | self._add_spans(nodes))
+            self.is_plane[nodes] = True
 
     # ---- numbering ----
 
     def _add_spans(self, nodes: IntVector) -> dict[str, int]:
         """Write node numbers as runs of consecutive ones."""
-        first = np.flatnonzero(np.concatenate([[True], np.diff(nodes) != 1]))
-        length = np.diff(np.concatenate([first, [len(nodes)]]))
+        first = np.flatnonzero(np.diff(nodes, prepend=nodes[0] - 2) != 1)
+        length = np.diff(first, append=len(nodes))
         self.spans.extend(zip(nodes[first].tolist(), length.tolist(), strict=True))
         return {"first": len(self.spans) - len(first), "count": len(first)}
 
@@ -277,8 +252,7 @@ class _Builder:
         return self.row_count - _row_count(node_count)
 
 
-@dataclass(frozen=True, eq=False)
-class _Words:
+class _Words(NamedTuple):
     """Where the words of some nodes are."""
 
     are_inputs: bool
@@ -288,11 +262,3 @@ class _Words:
 
 def _row_count(node_count: int) -> int:
     return -(-node_count // 64)
-
-
-def _table(steps: list[dict[str, int]]) -> NDArray[Any]:
-    table = np.zeros(len(steps), STEP)
-    for row, step in zip(table, steps, strict=True):
-        for name, value in step.items():
-            row[name] = value
-    return table

@@ -6,7 +6,7 @@ further. A filter of a convolution is a strip; so is any neuron.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +15,28 @@ from qubonn.checks import IntVector
 from qubonn.topology import Topology
 from qubonn.topology.blocks import IntMatrix, alike, distinct_rows
 
+STRIP = np.dtype(
+    [
+        ("first_offset", "i4"),  # in the flat patterns
+        ("fan_in", "i4"),
+        ("base", "i4"),  # first source of the first neuron
+        ("target", "i4"),  # first neuron
+        ("length", "i4"),  # neurons in a row
+        ("rows", "i4"),
+        ("step", "i4"),  # from the sources of a row to those of the next
+        ("column", "i4"),  # of the first neuron; -1 for hidden neurons
+        ("weight_bit", "i8"),  # in the flat filters
+        ("bias_bit", "i8"),
+    ]
+)
 
-@dataclass(frozen=True, eq=False)
-class Strips:
+
+class Strips(NamedTuple):
     """Strips of one fan-in; several may have a pattern or a filter in common."""
 
+    table: NDArray[Any]  # of STRIP, without the columns and biases of the neurons
     patterns: IntMatrix  # patterns x arcs: sources, counted from a neuron's first one
     filters: IntMatrix  # filters x arcs: weight numbers
-    pattern_of: IntVector  # by strip
-    filter_of: IntVector
-    base_of: IntVector  # first source of the first neuron
-    first_of: IntVector  # first neuron
-    length_of: IntVector  # neurons in a row
-    rows_of: IntVector
-    step_of: IntVector  # how much further a row reads than the row before
     sources: IntVector  # all of them, each once
 
 
@@ -41,38 +49,18 @@ def strips_of(topology: Topology, nodes: IntVector) -> Iterator[Strips]:
         filter_of, filters = distinct_rows(weights)
         is_same = (np.diff(pattern_of) == 0) & (np.diff(filter_of) == 0)
         first, length = _runs(is_same & (np.diff(some) == 1) & (np.diff(base) == 1))
-        row, row_count = _runs(_continues(is_same, some, base, first, length))
-        chosen, step = first[row], np.diff(base[first], append=0)[row]
-        yield Strips(
-            patterns,
-            filters,
-            pattern_of[chosen],
-            filter_of[chosen],
-            base[chosen],
-            some[chosen],
-            length[row],
-            row_count,
-            np.where(row_count > 1, step, 0),
-            np.unique(sources),
-        )
-
-
-def _continues(
-    is_same: NDArray[np.bool_],
-    nodes: IntVector,
-    base: IntVector,
-    first: IntVector,
-    length: IntVector,
-) -> NDArray[np.bool_]:
-    """Return whether each row of neurons but the first goes on with the strip of the row before."""
-    is_next: NDArray[np.bool_] = (
-        is_same[first[1:] - 1]
-        & (np.diff(length) == 0)
-        & (nodes[first[1:]] == nodes[first[1:] - 1] + 1)
-    )
-    step = np.diff(base[first])
-    is_next[1:] &= (step[1:] == step[:-1]) | ~is_next[:-1]
-    return is_next
+        is_next = (is_same & (np.diff(some) == 1))[first[1:] - 1] & (np.diff(length) == 0)
+        step = np.diff(base[first])
+        is_next[1:] &= (step[1:] == step[:-1]) | ~is_next[:-1]
+        row, row_count = _runs(is_next)  # rows that go on with the strip of the row before
+        chosen, step = first[row], np.append(step, 0)[row]
+        table = np.zeros(len(row), STRIP)
+        table["first_offset"] = pattern_of[chosen] * arcs.shape[1]
+        table["weight_bit"] = filter_of[chosen] * arcs.shape[1]
+        table["fan_in"], table["base"], table["target"] = arcs.shape[1], base[chosen], some[chosen]
+        table["length"], table["rows"] = length[row], row_count
+        table["step"] = np.where(row_count > 1, step, 0)
+        yield Strips(table, patterns, filters, np.unique(sources))
 
 
 def _runs(follows: NDArray[np.bool_]) -> tuple[IntVector, IntVector]:
