@@ -7,21 +7,20 @@
 Plain asserts, so any test runner that collects classes will do.
 """
 
-import signal
-import time
+from typing import Any
+from unittest import SkipTest
 
 import numpy as np
 
-from qubonn.quadratic import Qubo, fix
+from qubonn.quadratic import Qubo, Samples, fix
 from qubonn.samplers import Exhaustive, Sampler
-from qubonn.stopping import Progress, Stop
+from qubonn.testing.stopping_contract import StoppingContract
 
 
-class SamplerContract:
+class SamplerContract(StoppingContract):
     """Inherit, return your sampler from `make_sampler`, and switch off what it cannot promise."""
 
-    has_seed = True  # the same seed gives the same samples
-    slack_seconds = 1.5  # that a time limit may be overrun
+    result, target_energy = "bits", -20
 
     def make_sampler(self) -> Sampler:
         """Return the sampler under test, small enough to finish in a second or so."""
@@ -47,8 +46,7 @@ class SamplerContract:
         """Two runs, the same samples."""
         if self.has_seed:
             qubo = random_qubo(20, 4)
-            first = self.make_sampler().sample(qubo, seed=5)
-            second = self.make_sampler().sample(qubo, seed=5)
+            first, second = (self.make_sampler().sample(qubo, seed=5) for _ in range(2))
             assert np.array_equal(first.bits, second.bits)
 
     def test_it_solves_a_problem_that_exhaustive_search_can_check(self) -> None:
@@ -85,59 +83,14 @@ class SamplerContract:
         samples = self.make_sampler().sample(Qubo.of([1], [1], [-1], variable_count=3))
         assert samples.best_energy == -1
 
-    def test_it_stops_when_the_time_is_up(self) -> None:
-        """Minutes of work return soon, with states, and say why."""
-        sampler = self.make_long_sampler()
-        if sampler is not None:
-            qubo = random_qubo(24, 8)
-            self.make_sampler().sample(random_qubo(24, 0))  # compile first
-            start = time.perf_counter()
-            samples = sampler.sample(qubo, time_limit=0.2)
-            assert time.perf_counter() - start < 0.2 + self.slack_seconds
-            assert samples.stop is Stop.TIME_LIMIT
-            assert np.array_equal(samples.energies, qubo.energy(samples.bits))
-
-    def test_it_stops_at_the_target_and_repeats_itself(self) -> None:
-        """A target that half of the offset reaches ends minutes of work, twice in the same way."""
-        sampler = self.make_long_sampler()
-        if sampler is not None:
-            qubo = random_qubo(24, 9)
-            first = sampler.sample(qubo, seed=1, target_energy=-20, time_limit=60)
-            assert first.stop is Stop.TARGET
-            assert first.best_energy <= -20
-            if self.has_seed:
-                second = sampler.sample(qubo, seed=1, target_energy=-20, time_limit=60)
-                assert np.array_equal(first.bits, second.bits)
-
-    def test_it_reports_progress_and_stops_when_the_report_says_so(self) -> None:
-        """Parts rise, energies are real, and no returned state is worse than the best reported."""
-        sampler = self.make_long_sampler()
-        if sampler is not None:
-            seen: list[Progress] = []
-
-            def report(progress: Progress) -> bool:
-                seen.append(progress)
-                return len(seen) == 3
-
-            samples = sampler.sample(random_qubo(24, 10), report=report, time_limit=60)
-            assert samples.stop is Stop.INTERRUPTED
-            assert len(seen) == 3
-            assert [step.part for step in seen] == sorted(step.part for step in seen)
-            assert samples.best_energy <= min(step.best_energy for step in seen) + 1e-6
-
-    def test_it_returns_what_it_has_on_ctrl_c(self) -> None:
-        """The signal comes while the run reports its progress."""
-        sampler = self.make_long_sampler()
-        if sampler is not None:
-            qubo = random_qubo(24, 11)
-            samples = sampler.sample(qubo, report=press_ctrl_c, time_limit=60)
-            assert samples.stop is Stop.INTERRUPTED
-            assert np.array_equal(samples.energies, qubo.energy(samples.bits))
-
-
-def press_ctrl_c(progress: Progress) -> None:
-    """Send this process the signal of Ctrl-C."""
-    signal.raise_signal(signal.SIGINT)
+    def run_long(self, **options: Any) -> Samples:
+        """Sample with minutes of work and check the energies."""
+        sampler, qubo = self.make_long_sampler(), random_qubo(24, 9)
+        if sampler is None:
+            raise SkipTest("make_long_sampler returns None")
+        samples = sampler.sample(qubo, **options)
+        assert np.array_equal(samples.energies, qubo.energy(samples.bits))
+        return samples
 
 
 def random_qubo(variable_count: int, seed: int, *, whole: bool = True) -> Qubo:
