@@ -7,7 +7,7 @@ from qubonn.samplers.temperatures import (
     chosen_temperatures,
     default_temperatures,
     geometric,
-    require_given_temperatures,
+    require_temperatures,
 )
 from qubonn.testing.sampler_contract import random_qubo
 
@@ -46,4 +46,4 @@ def test_temperatures_out_of_order_are_refused(
     hottest: float, coldest: float | None, message: str
 ) -> None:
     with pytest.raises(RangeError, match=message):
-        require_given_temperatures(hottest, coldest)
+        require_temperatures(hottest, coldest)

@@ -44,31 +44,24 @@ def whole_lists(linear, starts, columns, couplings):
     whole numbers are kept exactly while fields stay below 2**31; others are rounded to about 2**-31
     of the largest field, finer than float32 would.
     """
-    narrow, unit = _in_units(linear, starts, couplings, np.int16)
-    if all(
-        (whole * unit == values).all()
-        for whole, values in zip(narrow, (linear, couplings), strict=True)
-    ):
-        return WholeLists(narrow[0], starts, columns, narrow[1], unit)
-    wide, unit = _in_units(linear, starts, couplings, np.int32)
-    return WholeLists(wide[0], starts, columns, wide[1], unit)
+    for dtype in (np.int16, np.int32):
+        *whole, unit = _in_units(linear, starts, couplings, dtype)
+        if (whole[0] * unit == linear).all() and (whole[1] * unit == couplings).all():
+            break
+    return WholeLists(whole[0], starts, columns, whole[1], unit)
 
 
 def _in_units(linear, starts, couplings, dtype):
     """Return linear and couplings as multiples of the finest power of two that fits, and that."""
-    largest = _largest_field(linear, starts, couplings)
+    sums = np.concatenate([[0.0], np.cumsum(np.abs(couplings, dtype=np.float64))])
+    fields = np.abs(linear, dtype=np.float64) + sums[starts[1:]] - sums[starts[:-1]]
+    largest = float(fields.max(initial=0.0))
     term_count = 1 + np.diff(starts).max(initial=0)
     room = max(1, np.iinfo(dtype).max - term_count)  # each term of a field may be rounded up
     unit = 2.0 ** np.ceil(np.log2(largest / room)) if largest > 0 else 1.0
     finest = 1.0 if linear.dtype.kind == "i" else 2.0**-900  # 2**-1074 is the smallest float64
     unit = max(float(unit), finest)
-    return [np.rint(values / unit).astype(dtype) for values in (linear, couplings)], unit
-
-
-def _largest_field(linear, starts, couplings):
-    sums = np.concatenate([[0.0], np.cumsum(np.abs(couplings, dtype=np.float64))])
-    fields = np.abs(linear, dtype=np.float64) + sums[starts[1:]] - sums[starts[:-1]]
-    return float(fields.max(initial=0.0))
+    return *(np.rint(values / unit).astype(dtype) for values in (linear, couplings)), unit
 
 
 def sweep_order(variable_count):

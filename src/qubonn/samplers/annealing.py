@@ -4,30 +4,22 @@ Qubo -> Samples.  Paper, section "Experimental set-up": many replicas, one Metro
 each variable in each step, geometric cooling.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from qubonn.checks import require_count
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.replicas import Replicas, threads
-from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_given_temperatures
-from qubonn.stopping import Report, Watch, require_seed
+from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_temperatures
+from qubonn.stopping import Report, Stop, Watch, require_seed
 
 
 @dataclass(frozen=True, kw_only=True)
-class SimulatedAnnealing:
-    """Metropolis annealing of many replicas side by side, on the CPU.
-
-    A sweep proposes every variable once, in a fixed, shuffled order (count bits proposed one after
-    the other do worse). Temperatures are in units of energy; those not given are computed from the
-    QUBO. The result depends on the seed only, not on `thread_count`
-    (default: all cores).
-
-    >>> qubo = Qubo.of([0, 0, 1], [0, 1, 1], [-1, 2, -2], variable_count=2)
-    >>> SimulatedAnnealing(replica_count=10, sweep_count=100).sample(qubo, seed=0).best_energy
-    -2
-    """
+class Annealer(ABC):
+    """Metropolis annealing of many replicas side by side; a child says how they cool."""
 
     replica_count: int = 1000
     sweep_count: int = 1000
@@ -40,7 +32,7 @@ class SimulatedAnnealing:
         require_count("sweep_count", self.sweep_count)
         if self.thread_count is not None:
             require_count("thread_count", self.thread_count)
-        require_given_temperatures(self.hottest, self.coldest)
+        require_temperatures(self.hottest, self.coldest)
 
     def temperatures_for(self, qubo: Qubo) -> tuple[float, float]:
         """Return (hottest, coldest): as given, or computed from the QUBO."""
@@ -64,12 +56,41 @@ class SimulatedAnnealing:
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         with threads(self.thread_count):
             replicas = Replicas.start(qubo, self.replica_count, require_seed(seed), initial_states)
-            hottest, coldest = self.temperatures_for(qubo)
-            stop = replicas.anneal(geometric(hottest, coldest, self.sweep_count), watch)
-        info = {
-            "hottest": hottest,
-            "coldest": coldest,
-            "sweeps": replicas.sweep,
-            "seconds": watch.seconds,
-        }
+            ends = self.temperatures_for(qubo)
+            try:
+                stop = self._cool(replicas, *ends, watch, seed) or Stop.FINISHED
+            except KeyboardInterrupt:
+                stop = Stop.INTERRUPTED
+        info = {"hottest": ends[0], "coldest": ends[1], "sweeps": replicas.sweep}
+        info |= self._records(replicas) | {"seconds": watch.seconds}
         return Samples.of(qubo, replicas.states(stop), stop=stop, info=info)
+
+    @abstractmethod
+    def _cool(
+        self, replicas: Replicas, hottest: float, coldest: float, watch: Watch, seed: int
+    ) -> Stop | None:
+        """Sweep from the hottest to the coldest temperature; return why the watch stopped it."""
+
+    def _records(self, replicas: Replicas) -> dict[str, Any]:
+        """Return what else belongs into ``samples.info``."""
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedAnnealing(Annealer):
+    """Metropolis annealing of many replicas side by side, on the CPU.
+
+    A sweep proposes every variable once, in a fixed, shuffled order (count bits proposed one after
+    the other do worse). Temperatures are in units of energy; those not given are computed from the
+    QUBO. The result depends on the seed only, not on `thread_count` (default: all cores).
+
+    >>> qubo = Qubo.of([0, 0, 1], [0, 1, 1], [-1, 2, -2], variable_count=2)
+    >>> SimulatedAnnealing(replica_count=10, sweep_count=100).sample(qubo, seed=0).best_energy
+    -2
+    """
+
+    def _cool(
+        self, replicas: Replicas, hottest: float, coldest: float, watch: Watch, seed: int
+    ) -> Stop | None:
+        temperatures = geometric(hottest, coldest, self.sweep_count)
+        return replicas.sweep_all(temperatures, self.sweep_count, watch)

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dimod
@@ -62,7 +62,8 @@ class DimodSolver:
         if qubo.variable_count == 0:  # many dimod samplers fail on an empty model
             return Samples.of(qubo, np.zeros((1, 0), dtype=np.int8))
         call = _Call(self.sampler, dict(self.parameters), qubo, watch)
-        run = call.one_by_one if _repeats_itself(self.sampler) else call.at_once
+        modules = {kind.__module__.partition(".")[0] for kind in type(self.sampler).__mro__}
+        run = call.one_by_one if "openjij" in modules else call.at_once
         with call.noting_ctrl_c():
             states, info = run(seed)
         stop = call.stop(qubo.energy(states).min())
@@ -144,18 +145,14 @@ class _Call:
         if "interrupt_function" in self.known:
             self.users_function = arguments.get("interrupt_function")
             arguments["interrupt_function"] = self._should_stop
-        if self.watch.time_limit is not None:
-            self._limit_time(arguments, self.watch.time_limit)
-        return arguments
-
-    def _limit_time(self, arguments: dict[str, Any], limit: float) -> None:
-        """Lower the sampler's own limits to ours."""
-        if "time_limit" in self.known:
+        limit = self.watch.time_limit
+        if limit is not None and "time_limit" in self.known:
             arguments["time_limit"] = _shorter(arguments.get("time_limit"), limit)
-        if "timeout" in self.known:  # milliseconds for each read; negative for no limit
+        if limit is not None and "timeout" in self.known:  # milliseconds for each read
             reads = max(int(arguments.get("num_reads") or 1), 1)
             share = max(int(1000 * limit / reads), 1)
             arguments["timeout"] = _shorter(arguments.get("timeout"), share)
+        return arguments
 
     def _should_stop(self) -> bool:
         if self.users_function is not None and self.users_function():
@@ -164,6 +161,7 @@ class _Call:
 
 
 def _shorter(given: Any, ours: Any) -> Any:
+    """Return the shorter of two limits; the sampler's own may be None or negative, for none."""
     return ours if given is None or given < 0 else min(given, ours)
 
 
@@ -176,10 +174,6 @@ def _states(found: Any, qubo: Qubo) -> Any:
     columns = [column_of[variable] for variable in range(qubo.variable_count)]
     states = np.asarray(binary.record.sample)[:, columns]
     return np.repeat(states, binary.record.num_occurrences, axis=0).astype(np.int8)
-
-
-def _repeats_itself(sampler: Any) -> bool:
-    return any(kind.__module__.partition(".")[0] == "openjij" for kind in type(sampler).__mro__)
 
 
 class AsDimodSampler(dimod.Sampler):  # type: ignore[misc]
@@ -254,13 +248,16 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
             raise RangeError(f"beta_schedule_type must be 'geometric'; got {beta_schedule_type!r}")
         states = None if initial_states is None else _initial_states(bqm, initial_states)
         reads = (1 if states is None else len(states)) if num_reads is None else num_reads
-        hottest, coldest = _temperatures(beta_range)
         annealer = SimulatedAnnealing(
-            replica_count=require_count("num_reads", reads),
-            sweep_count=num_sweeps,
-            hottest=hottest,
-            coldest=coldest,
+            replica_count=require_count("num_reads", reads), sweep_count=num_sweeps
         )
+        if beta_range is not None:
+            first, last = beta_range
+            if not 0 < first <= last:
+                raise RangeError(
+                    f"beta_range must be (first, last) with 0 < first <= last; got {beta_range}"
+                )
+            annealer = replace(annealer, hottest=1 / first, coldest=1 / last)
         return _sample_set(
             annealer,
             bqm,
@@ -269,17 +266,6 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
             report=None if interrupt_function is None else lambda _: interrupt_function(),
             initial_states=None if states is None else np.resize(states, (reads, states.shape[1])),
         )
-
-
-def _temperatures(beta_range: tuple[float, float] | None) -> tuple[float | None, float | None]:
-    if beta_range is None:
-        return None, None
-    first, last = beta_range
-    if not 0 < first <= last:
-        raise RangeError(
-            f"beta_range must be (first, last) with 0 < first <= last; got {beta_range}"
-        )
-    return 1 / first, 1 / last
 
 
 def _initial_states(bqm: dimod.BinaryQuadraticModel, initial_states: Any) -> Any:

@@ -18,7 +18,7 @@ from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import MissingExtra, RangeError
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.base import descend
-from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_given_temperatures
+from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
 STEPS_PER_SLICE = 20
@@ -47,7 +47,7 @@ class MomentumAnnealing:
             raise RangeError(
                 f"self_coupling must be 'spectral' or 'absolute'; got {self.self_coupling!r}"
             )
-        require_given_temperatures(self.hottest, self.coldest)
+        require_temperatures(self.hottest, self.coldest)
 
     def sample(
         self,
@@ -60,7 +60,10 @@ class MomentumAnnealing:
     ) -> Samples:
         """Anneal all replicas; a run that is stopped returns the best so far."""
         require_seed(seed)
-        torch = _torch()
+        try:
+            import torch
+        except ImportError:
+            raise MissingExtra.of("MomentumAnnealing", "torch", "gpu") from None
         count = qubo.variable_count
         require_memory(
             f"momentum annealing of {count:,} variables x {self.replica_count:,} replicas",
@@ -80,7 +83,7 @@ class _Run:
     """The state of one anneal: spins now and one step ago, variables x replicas."""
 
     def __init__(self, torch: Any, qubo: Qubo, settings: MomentumAnnealing, seed: int) -> None:
-        self.torch, self.qubo, self.step = torch, qubo, 0
+        self.torch, self.qubo, self.step, self.total = torch, qubo, 0, settings.step_count
         self.device = _device(torch, settings.device)
         self.generator = torch.Generator(device=self.device)
         # torch accepts 64-bit seeds; SeedSequence spreads small ones over all bits
@@ -94,23 +97,24 @@ class _Run:
         shape = (qubo.variable_count, settings.replica_count)
         self.spins = self._random_spins(shape)
         self.before = self._random_spins(shape)
-        self.total = settings.step_count
 
     def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
         """Step through the temperatures until the watch says stop."""
-        try:
-            for temperature in temperatures.tolist():
+
+        def advance(start: int, end: int) -> None:
+            for temperature in temperatures[start:end].tolist():
                 self._advance(temperature)
-                is_slice_end = self.step % STEPS_PER_SLICE == 0 or self.step == self.total
-                if is_slice_end and watch.needs_energies:
-                    verdict = watch.verdict(self.step / self.total, self._best_energy())
-                    if verdict is not None:
-                        return verdict
-                if self.step < self.total and watch.seconds_left <= 0:
-                    return Stop.TIME_LIMIT
+
+        def best_energy() -> float:
+            is_needed = watch.needs_energies  # they cost as much as some steps
+            return float(np.min(self.qubo.energy(self.states()))) if is_needed else np.inf
+
+        span = range(self.total)
+        try:
+            stop = watch.work(span, self.total, advance, best_energy, STEPS_PER_SLICE)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
-        return Stop.FINISHED
+        return stop or Stop.FINISHED
 
     def states(self) -> BitMatrix:
         """Replicas x variables, as bits."""
@@ -132,9 +136,6 @@ class _Run:
     def _random_spins(self, shape: tuple[int, int]) -> Any:
         coins = self.torch.rand(shape, generator=self.generator, device=self.device)
         return self.torch.where(coins < 0.5, -1.0, 1.0)
-
-    def _best_energy(self) -> float:
-        return float(np.min(self.qubo.energy(self.states())))
 
 
 def _maximisation_form(qubo: Qubo) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -170,11 +171,3 @@ def _device(torch: Any, name: str) -> Any:
             f"device must be one that torch can use here, such as 'cpu'; got {name!r} ({error})"
         ) from error
     return device
-
-
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra.of("MomentumAnnealing", "torch", "gpu") from None
-    return torch

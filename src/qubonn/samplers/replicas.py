@@ -25,11 +25,13 @@ class Replicas:
         self.kernels: Any = import_module("qubonn.samplers._kernels")
         self.streams: Any = import_module("qubonn.simd.streams")
         self._qubo, self.sweep, self.count = qubo, 0, len(states)
+        self.ancestor_of = np.arange(len(states))
         self._lists = self.kernels.whole_lists(*qubo.neighbour_lists())
         self._lanes = lanes or self.streams.lane_count_for(len(states), numba.get_num_threads())
         self._packed = self.streams.pack_states(states, self._lanes)
-        seeds = _replica_seeds(seed, len(states))
-        self._generators = self.streams.start_generators(seeds, self._lanes)
+        # the first seeds do not change when replicas are added
+        words = np.random.SeedSequence(seed).spawn(2)[1].generate_state(len(states), np.uint64)
+        self._generators = self.streams.start_generators(words.astype(np.uint64), self._lanes)
         self._order = self.kernels.sweep_order(qubo.variable_count)
         self._energies = np.zeros((len(self._packed), self._lanes), dtype=np.int64)
         self._is_rounded = not qubo.is_exact or self._lists.unit != 1
@@ -78,22 +80,14 @@ class Replicas:
             self._lowest_state = self.states()[replica].copy()
         return energy
 
-    def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
-        """Sweep once at each temperature, in slices, until the watch says stop."""
-        try:
-            stop = self.sweep_all(temperatures, len(temperatures), watch)
-        except KeyboardInterrupt:
-            return Stop.INTERRUPTED
-        return stop or Stop.FINISHED
-
     def sweep_all(self, temperatures: NDArray[np.float64], total: int, watch: Watch) -> Stop | None:
         """Sweep at each of the next temperatures of a run of `total` sweeps, in slices."""
         first = self.sweep
-        span = range(first, first + len(temperatures))
 
         def advance(start: int, end: int) -> None:
             self.advance(temperatures[start - first : end - first])
 
+        span = range(first, first + len(temperatures))
         return watch.work(span, total, advance, self.best_energy)
 
     def states(self, stop: Stop = Stop.FINISHED) -> BitMatrix:
@@ -115,6 +109,7 @@ class Replicas:
     def copy_from(self, sources: NDArray[np.int64]) -> None:
         """Give replica r the state of replica ``sources[r]``; random streams stay."""
         self._packed = self.streams.pack_states(self.states()[sources], self._lanes)
+        self.ancestor_of = self.ancestor_of[sources]
 
 
 def random_states(qubo: Qubo, replica_count: int, seed: int) -> BitMatrix:
@@ -126,9 +121,3 @@ def random_states(qubo: Qubo, replica_count: int, seed: int) -> BitMatrix:
 def threads(thread_count: int | None) -> Any:
     """See `qubonn.simd.threads`; imported when needed, as Numba is slow to import."""
     return import_module("qubonn.simd.threads").threads(thread_count)
-
-
-def _replica_seeds(seed: int, replica_count: int) -> NDArray[np.uint64]:
-    """A seed for each replica; the first ones do not change when replicas are added."""
-    words = np.random.SeedSequence(seed).spawn(2)[1].generate_state(replica_count, np.uint64)
-    return words.astype(np.uint64)

@@ -39,7 +39,10 @@ def default_temperatures(qubo: Qubo) -> tuple[float, float]:
     >>> default_temperatures(Qubo.of([0, 1], [0, 1], [-7, 14], variable_count=2))
     (10.5, 1.0)
     """
-    sizes = _changes_at_local_minima(qubo)
+    # one full block, so that the number of threads does not matter
+    replicas = Replicas(qubo, random_states(qubo, REPLICAS, seed=0), seed=0, lanes=REPLICAS)
+    replicas.advance(np.zeros(SWEEPS))
+    sizes = replicas.changes()
     sizes = sizes[sizes > 1e-6 * sizes.max(initial=0.0)]
     if not sizes.size:
         return 1.0, 0.1  # a flat energy: any temperature will do
@@ -56,32 +59,18 @@ def chosen_temperatures(
     default_hottest, default_coldest = default_temperatures(qubo)
     if hottest is not None:
         return hottest, min(default_coldest, hottest)
-    if coldest is not None:
-        return max(default_hottest, coldest), coldest
-    return default_hottest, default_coldest
+    return max(default_hottest, coldest or 0.0), coldest or default_coldest
 
 
-def require_given_temperatures(hottest: float | None, coldest: float | None) -> None:
-    """Refuse temperatures that are given and not positive, finite and in order."""
+def require_temperatures(hottest: float | None, coldest: float | None) -> None:
+    """Raise unless 0 < coldest <= hottest, both finite; None is a temperature not given."""
+    for name, value in (("hottest", hottest), ("coldest", coldest)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise RangeError(f"{name} must be a temperature, a number; got {value!r}")
     one = next((value for value in (hottest, coldest) if value is not None), 1.0)
     hot, cold = (one if value is None else value for value in (hottest, coldest))
-    for name, value in (("hottest", hot), ("coldest", cold)):
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise RangeError(f"{name} must be a temperature, a number; got {value!r}")
-    require_temperatures(hot, cold)
-
-
-def require_temperatures(hottest: float, coldest: float) -> None:
-    """Raise unless 0 < coldest <= hottest, both finite."""
-    if not (isfinite(hottest) and isfinite(coldest) and 0 < coldest <= hottest):
+    if not (isfinite(hot) and isfinite(cold) and 0 < cold <= hot):
         raise RangeError(
             "temperatures must be finite with 0 < coldest <= hottest; "
-            f"got hottest={hottest}, coldest={coldest}"
+            f"got hottest={hot}, coldest={cold}"
         )
-
-
-def _changes_at_local_minima(qubo: Qubo) -> NDArray[np.float64]:
-    # one full block, so that the number of threads does not matter
-    replicas = Replicas(qubo, random_states(qubo, REPLICAS, seed=0), seed=0, lanes=REPLICAS)
-    replicas.advance(np.zeros(SWEEPS))
-    return replicas.changes()
