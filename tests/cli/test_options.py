@@ -20,7 +20,7 @@ class Meal:
 @options.out("File.", ".txt", ".csv")
 @options.screen
 def serve(meal: Meal, out: Path | None, screen: Screen) -> None:
-    screen.document({"dish": meal.dish, "spoons": meal.spoon_count, "out": str(out)})
+    screen.document(dish=meal.dish, spoons=meal.spoon_count, out=str(out))
 
 
 @pytest.mark.parametrize(

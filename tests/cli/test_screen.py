@@ -31,7 +31,7 @@ def test_a_table_in_a_pipe_is_whole_however_wide(capsys: pytest.CaptureFixture[s
 
 
 def test_facts_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:
-    Screen().facts([("a", 1), ("longer\x1b", "two")])
+    Screen().facts(("a", 1), ("longer\x1b", "two"))
     assert capsys.readouterr().out == "a           1\nlonger\\x1b  two\n"
 
 
@@ -53,10 +53,10 @@ def test_with_json_there_is_one_document_and_nothing_else(
     screen = Screen(as_json=True)
     screen.heading("head")
     screen.say("text")
-    screen.facts([("a", 1)])
+    screen.facts(("a", 1))
     screen.table(["a"], [["b"]])
     screen.note("remark")
-    screen.document({"a": 1})
+    screen.document(a=1)
     output = capsys.readouterr()
     assert json.loads(output.out) == {"a": 1}
     assert output.err == "remark\n"

@@ -15,18 +15,8 @@ from qubonn.errors import QubonnError
 
 __all__ = ["main"]
 
-COMMANDS = (
-    "demo",
-    "train",
-    "predict",
-    "inspect",
-    "qubo",
-    "decode",
-    "export",
-    "bench",
-    "reproduce",
-    "report",
-)
+COMMANDS = ("demo", "train", "predict", "inspect", "qubo", "decode", "export", "bench",
+            "reproduce", "report")  # fmt: skip
 
 
 class _LazyGroup(click.Group):
@@ -47,8 +37,12 @@ class _LazyGroup(click.Group):
             return super().invoke(context)
         except BrokenPipeError:
             raise  # click exits quietly when the reader of a pipe is gone
-        except (QubonnError, OSError) as error:
-            raise _Wrong(_one_line(error)) from error
+        except OSError as error:
+            has_place = error.strerror and error.filename is not None
+            line = f"{error.filename}: {error.strerror}" if has_place else str(error)
+            raise _Wrong(printable(line)) from error
+        except QubonnError as error:
+            raise _Wrong(printable(str(error))) from error
         except MemoryError as error:
             raise _Wrong("there is not enough memory: use fewer examples") from error
         except KeyboardInterrupt:
@@ -60,12 +54,6 @@ class _Wrong(click.ClickException):
     """Wrong input: one sentence, nothing written."""
 
     exit_code = WRONG
-
-
-def _one_line(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return printable(f"{error.filename}: {error.strerror}")
-    return printable(str(error))
 
 
 @click.group(

@@ -1,9 +1,12 @@
 """``qubonn bench``: how fast this machine anneals, trains and predicts."""
 
 import platform
+import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -59,24 +62,29 @@ def command(repeats: int, seed: int, screen: Screen) -> None:
             task.measure(seed)
         with screen.working(f"{task.name} ..."):
             values = [task.measure(seed + number) for number in range(repeats)]
-        shown = [_shown(value) for value in (median(values), min(values), max(values))]
+        extent = (median(values), min(values), max(values))
+        shown = [f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in extent]
         rows.append([task.name, *shown, task.unit])
         measured[task.name] = {"unit": task.unit, "median": median(values), "values": values}
     screen.table(["task", "median", "least", "most", "unit"], rows)
-    screen.document({"machine": machine(), "repeats": repeats, "measured": measured})
+    screen.document(machine=machine(), repeats=repeats, measured=measured)
 
 
 def machine() -> dict[str, str]:
     """Return the processor, the system and the versions that were measured."""
     import joblib
 
-    packages = ("numpy", "numba", "dwave-samplers")
-    versions = ", ".join(f"{name} {_version(name)}" for name in packages)
+    versions = [f"qubonn {qn.__version__}"]
+    for name in ("numpy", "numba", "dwave-samplers"):
+        try:
+            versions.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            versions.append(f"{name} not installed")
     return {
         "processor": _processor(),
         "cores": str(joblib.cpu_count()),
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
-        "versions": f"qubonn {qn.__version__}, {versions}",
+        "versions": ", ".join(versions),
     }
 
 
@@ -97,11 +105,10 @@ def _peer(problem: "qn.TrainingProblem") -> list[Task]:
         from dwave.samplers import SimulatedAnnealingSampler
     except ImportError:
         return []
-    model = problem.qubo().to_dimod()
+    model, sampler = problem.qubo().to_dimod(), SimulatedAnnealingSampler()
     settings = {"num_reads": PEER_READS, "num_sweeps": SWEEPS, "beta_range": (0.2, 8.6)}
 
     def measure(seed: int) -> float:
-        sampler = SimulatedAnnealingSampler()
         seconds = _seconds(lambda: sampler.sample(model, seed=seed, **settings).record)
         return float(model.num_variables * PEER_READS * SWEEPS / seconds / 1e6)
 
@@ -109,15 +116,13 @@ def _peer(problem: "qn.TrainingProblem") -> list[Task]:
 
 
 def _training(problem: "qn.TrainingProblem") -> Task:
-    def measure(seed: int) -> float:
-        start = time.perf_counter()
-        attempt = seed
+    def train(seed: int) -> None:
         # a run that ends above 0 counts, and so does the one after it
-        while qn.LiftedAnnealing().solve(problem, seed=attempt, target_energy=0).energies[0] > 0:
-            attempt += 1_000_003
-        return 1e3 * (time.perf_counter() - start)
+        while qn.LiftedAnnealing().solve(problem, seed=seed, target_energy=0).energies[0] > 0:
+            seed += 1_000_003
 
-    return Task(f"network {NETWORK} trained to H = 0", "ms", measure)
+    name = f"network {NETWORK} trained to H = 0"
+    return Task(name, "ms", lambda seed: 1e3 * _seconds(lambda: train(seed)))
 
 
 def _prediction(seed: int) -> list[Task]:
@@ -161,23 +166,9 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _shown(value: float) -> str:
-    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
-
-
 def _processor() -> str:
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                if line.startswith("model name"):
-                    return line.partition(":")[2].strip()
-    except OSError:
-        pass
+    with suppress(OSError):
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        if found := re.search(r"^model name\s*:(.*)", text, re.MULTILINE):
+            return found[1].strip()
     return platform.processor() or platform.machine()

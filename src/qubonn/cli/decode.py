@@ -40,12 +40,7 @@ the QUBO or by their label; other columns are ignored, and energies are recomput
 @options.model
 @options.screen
 def command(
-    problem: Path,
-    samples: Path,
-    committee: int,
-    require_feasible: bool,
-    out: Path,
-    screen: Screen,
+    problem: Path, samples: Path, committee: int, require_feasible: bool, out: Path, screen: Screen
 ) -> None:
     """Turn an Ising machine's samples into a model.
 
@@ -61,7 +56,7 @@ def command(
     result = decoding.result
     classifier = posed.classifier(result.feasible_networks[:committee] or result.networks[:1])
     save_model(classifier, posed.names, out)
-    _report(screen, posed, decoding, classifier, found.best_energy, out)
+    _report(screen, posed, decoding, found.best_energy, classifier, out)
     if require_feasible and not result.is_feasible:
         screen.note("No network satisfies every constraint")
         click.get_current_context().exit(NOT_REACHED)
@@ -93,50 +88,46 @@ def _report(
     screen: Screen,
     posed: "PosedProblem",
     decoding: Any,
-    classifier: "qn.QuboClassifier",
     lowest_energy: float,
+    model: "qn.QuboClassifier",
     out: Path,
 ) -> None:
     from qubonn.training.committee import is_right
 
     repairs, certificate = decoding.repairs, decoding.result.certificate()
     lowered = sum(repair.is_descended for repair in repairs)
-    problem, committee = posed.problem, classifier.committee_
-    is_correct = is_right(committee, posed.encoding.book, problem.input_spins, problem.output_spins)
+    problem, book = posed.problem, posed.encoding.book
+    is_correct = is_right(model.committee_, book, problem.input_spins, problem.output_spins)
     examples, right = problem.example_count, int(is_correct.sum())
     broken = certificate.violations.count + certificate.terms.output
-    facts, document = network_facts(classifier)
+    facts, document = network_facts(model)
     screen.facts(
-        [
-            *problem_facts(posed),
-            ("samples", f"{decoding.sample_count:,}, lowest energy {lowest_energy:g}, "
-                        f"{len(repairs):,} distinct ones decoded"),
-            ("as sampled", f"{decoding.feasible_as_sampled:,} satisfy every constraint; "
-                           f"the lowest breaks {repairs[0].sampled:,}"),
-            ("repaired", f"{len(repairs) - lowered:,} by running the network forward, {lowered:,} "
-                         "by lowering the energy first"),
-            ("after repair", f"{decoding.feasible_after_repair:,} satisfy every constraint"),
-            ("best network", f"breaks {broken:,} of {problem.size.constraints:,} constraints,"
-                             f" energy {certificate.terms.total:g}, S1 = {certificate.margins.s1}, "
-                             f"S2 = {certificate.margins.s2}"),
-            *facts[1:],
-            ("training accuracy", f"{right / examples:.4f}  ({right} of {examples})"),
-            ("model", f"{out}, {out.stat().st_size:,} bytes"),
-        ]
+        *problem_facts(posed),
+        ("samples", f"{decoding.sample_count:,}, lowest energy {lowest_energy:g}, "
+                    f"{len(repairs):,} distinct ones decoded"),
+        ("as sampled", f"{decoding.feasible_as_sampled:,} satisfy every constraint; "
+                       f"the lowest breaks {repairs[0].sampled:,}"),
+        ("repaired", f"{len(repairs) - lowered:,} by running the network forward, {lowered:,} "
+                     "by lowering the energy first"),
+        ("after repair", f"{decoding.feasible_after_repair:,} satisfy every constraint"),
+        ("best network", f"breaks {broken:,} of {problem.size.constraints:,} constraints,"
+                         f" energy {certificate.terms.total:g}, S1 = {certificate.margins.s1}, "
+                         f"S2 = {certificate.margins.s2}"),
+        *facts[1:],
+        ("training accuracy", f"{right / examples:.4f}  ({right} of {examples})"),
+        ("model", f"{out}, {out.stat().st_size:,} bytes"),
     )  # fmt: skip
     screen.document(
-        {
-            "samples": decoding.sample_count,
-            "lowest_energy": lowest_energy,
-            "feasible_as_sampled": decoding.feasible_as_sampled,
-            "lowered_first": lowered,
-            "feasible_after_repair": decoding.feasible_after_repair,
-            "is_feasible": certificate.is_feasible,
-            "violation_count": certificate.violations.count,
-            "energy": certificate.terms.total,
-            **document,
-            "training_accuracy": right / examples,
-            "model": str(out),
-            "bytes": out.stat().st_size,
-        }
+        samples=decoding.sample_count,
+        lowest_energy=lowest_energy,
+        feasible_as_sampled=decoding.feasible_as_sampled,
+        lowered_first=lowered,
+        feasible_after_repair=decoding.feasible_after_repair,
+        is_feasible=certificate.is_feasible,
+        violation_count=certificate.violations.count,
+        energy=certificate.terms.total,
+        **document,
+        training_accuracy=right / examples,
+        model=str(out),
+        bytes=out.stat().st_size,
     )

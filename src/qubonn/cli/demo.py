@@ -1,7 +1,5 @@
 """``qubonn demo``: letters -> network -> energy -> committee -> files and an HTML page."""
 
-import csv
-import io
 import shlex
 import time
 from base64 import b64encode
@@ -20,6 +18,7 @@ from qubonn.cli.train import save_model
 if TYPE_CHECKING:
     from qubonn.datasets import Letters
     from qubonn.estimator.posed import PosedProblem
+    from qubonn.stopping import Progress
 
 MARGIN = 0.02  # gamma
 COMMITTEE = 25  # networks
@@ -46,8 +45,11 @@ def command(network: int, seed: int, out: Path, screen: Screen) -> None:
     it against its QUBO; predicts the test images; and writes a page with pictures, the model, C
     code for a device, and files for the other commands.
     """
+    start = time.perf_counter()
     with screen.working("Compiling the annealer; only the first run on a machine does this ..."):
-        compiling = _compile_engine()
+        tiny = qn.TrainingProblem(qn.Topology.dense(2, 1, 1), [[1, 1], [1, -1]], [[1], [-1]])
+        qn.LiftedAnnealing(sweep_count=1).solve(tiny)
+    compiling = time.perf_counter() - start
     with screen.working("Training ..."):
         demo = demonstrate(network, seed)
     _show_problem(screen, demo)
@@ -57,17 +59,15 @@ def command(network: int, seed: int, out: Path, screen: Screen) -> None:
     with screen.working("Drawing ..."):
         written = _write(demo, out)
     screen.heading("Written")
-    screen.facts((str(path), f"{path.stat().st_size:,} bytes, {what}") for path, what in written)
+    screen.facts(*((str(path), f"{path.stat().st_size:,} bytes, {what}") for path, what in written))
     screen.heading("Next")
     screen.say("\n".join((f"open {shlex.quote(str(out / 'index.html'))}", *_next_steps(out))))
     screen.document(
-        {
-            "network": demo.number,
-            "is_feasible": demo.certificate.is_feasible,
-            "violation_count": demo.certificate.violations.count,
-            "test_accuracies": demo.accuracies,
-            "written": [str(path) for path, _ in written],
-        }
+        network=demo.number,
+        is_feasible=demo.certificate.is_feasible,
+        violation_count=demo.certificate.violations.count,
+        test_accuracies=demo.accuracies,
+        written=[str(path) for path, _ in written],
     )
 
 
@@ -77,8 +77,8 @@ class DemoRun:
 
     posed: "PosedProblem"
     result: "qn.TrainingResult"
-    sweeps: tuple[int, ...]
-    energies: tuple[float, ...]  # the lowest of all replicas, after each count of `sweeps`
+    sweeps: list[int]
+    energies: list[float]  # the lowest of all replicas, after each count of `sweeps`
     seconds: float
 
 
@@ -87,14 +87,10 @@ class Demonstration:
     """A network of the paper trained on the letters in all ways."""
 
     number: int
+    notation: str  # of the layers, as in the paper
     letters: "Letters"
     plain: DemoRun  # the paper's training, gamma 0
     margin: DemoRun
-
-    @property
-    def notation(self) -> str:
-        """The layers, as the paper writes them."""
-        return qn.paper.NOTATIONS[self.number]
 
     @cached_property
     def qubo(self) -> "qn.Qubo":
@@ -157,39 +153,12 @@ def demonstrate(number: int, seed: int) -> Demonstration:
     """Train a network of the paper on the letters, without and with margins."""
     letters = qn.datasets.letters(seed=seed)
     plain, margin = (_run(letters, number, strength, seed) for strength in (0, MARGIN))
-    return Demonstration(number, letters, plain, margin)
-
-
-def _compile_engine() -> float:
-    """Compile the kernels on a tiny problem; return the seconds."""
-    start = time.perf_counter()
-    tiny = qn.TrainingProblem(qn.Topology.dense(2, 1, 1), [[1, 1], [1, -1]], [[1], [-1]])
-    qn.LiftedAnnealing(sweep_count=1).solve(tiny)
-    return time.perf_counter() - start
+    return Demonstration(number, qn.paper.NOTATIONS[number], letters, plain, margin)
 
 
 def _run(letters: "Letters", number: int, margin_strength: float, seed: int) -> DemoRun:
-    posed = _posed(letters, number, margin_strength)
-    steps: list[tuple[float, float]] = []
-    start = time.perf_counter()
-    result = qn.train(
-        posed.problem,
-        qn.LiftedAnnealing(),
-        seed=seed,
-        target_energy=NO_TARGET,
-        progress=lambda step: steps.append((step.part, step.best_energy)),
-    )
-    seconds = time.perf_counter() - start
-    sweeps = tuple(round(part * result.info["sweeps"]) for part, _ in steps)
-    return DemoRun(posed, result, sweeps, tuple(energy for _, energy in steps), seconds)
-
-
-def _posed(letters: "Letters", number: int, margin_strength: float) -> "PosedProblem":
     rows, columns = letters.image_shape
-    names = [
-        f"row {row + 1} column {column + 1}" for row in range(rows) for column in range(columns)
-    ]
-    return qn.pose(
+    posed = qn.pose(
         letters.train_inputs,
         letters.train_labels,
         topology=qn.paper.NOTATIONS[number],
@@ -197,9 +166,16 @@ def _posed(letters: "Letters", number: int, margin_strength: float) -> "PosedPro
         binariser=qn.Threshold(0),
         label_code=qn.CodeBook(letters.train_labels, letters.train_outputs),
         margin_strength=margin_strength,
-        names=names,
+        names=[f"row {r + 1} column {c + 1}" for r in range(rows) for c in range(columns)],
         target="letter",
     )
+    steps: list[Progress] = []
+    watched: dict[str, Any] = {"target_energy": NO_TARGET, "progress": steps.append}
+    start = time.perf_counter()
+    result = qn.train(posed.problem, qn.LiftedAnnealing(), seed=seed, **watched)
+    seconds = time.perf_counter() - start
+    sweeps = [round(step.part * result.info["sweeps"]) for step in steps]
+    return DemoRun(posed, result, sweeps, [step.best_energy for step in steps], seconds)
 
 
 def _show_problem(screen: Screen, demo: Demonstration) -> None:
@@ -214,12 +190,10 @@ def _show_problem(screen: Screen, demo: Demonstration) -> None:
     screen.heading(f"Network {demo.number} of the paper: {demo.notation}")
     parameters = topology.weight_count + topology.neuron_count
     screen.facts(
-        [
-            ("neurons, connections", f"{size.nodes}, {size.arcs}"),
-            ("weights and biases", f"{parameters}, all -1 or +1"),
-            ("constraints", f"{size.constraints}"),
-            ("QUBO", f"{size.qubo_variables} bits, {demo.qubo.coupling_count:,} couplings"),
-        ]
+        ("neurons, connections", f"{size.nodes}, {size.arcs}"),
+        ("weights and biases", f"{parameters}, all -1 or +1"),
+        ("constraints", f"{size.constraints}"),
+        ("QUBO", f"{size.qubo_variables} bits, {demo.qubo.coupling_count:,} couplings"),
     )
 
 
@@ -249,10 +223,8 @@ def _show_test(screen: Screen, demo: Demonstration) -> None:
         part = slice(start, start + ACROSS)
         screen.say(_side_by_side(screen, letters.test_inputs[part], titles[part], width=1))
     screen.say(f"The committee predicts {demo.right_count} of {len(titles)} correctly.\n")
-    screen.table(
-        ["on the test images", "accuracy"],
-        [(name, f"{accuracy:.3f}") for name, accuracy in demo.accuracies.items()],
-    )
+    rows = [(name, f"{accuracy:.3f}") for name, accuracy in demo.accuracies.items()]
+    screen.table(["on the test images", "accuracy"], rows)
 
 
 def _side_by_side(screen: Screen, images: Any, titles: list[str], width: int) -> str:
@@ -260,10 +232,10 @@ def _side_by_side(screen: Screen, images: Any, titles: list[str], width: int) ->
     from qubonn.datasets import as_text
 
     full, empty = ("█", "·") if screen.has_blocks else ("#", ".")
-    drawn = [as_text(image).replace("#", full * width).replace(".", empty * width)
-             for image in images]  # fmt: skip
+    pixels = str.maketrans({"#": full * width, ".": empty * width})
+    drawn = [as_text(image).translate(pixels).split("\n") for image in images]
     step = max(5 * width, *map(len, titles)) + 2
-    lines = [*zip(*(image.split("\n") for image in drawn), strict=True), titles, ""]
+    lines = [*zip(*drawn, strict=True), titles, ""]
     return "\n".join("".join(part.ljust(step) for part in line).rstrip() for line in lines)
 
 
@@ -283,6 +255,7 @@ def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
     """Write everything into a folder; return the files and what they are."""
     from qubonn.drawing.pictures import draw_network
     from qubonn.estimator.posed import save_problem, sidecar_of
+    from qubonn.experiments.tables import csv_text
     from qubonn.storage import write_whole
 
     posed, letters = demo.margin.posed, demo.letters
@@ -294,12 +267,10 @@ def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
     demo.qubo.save(out / "problem.qubo")
     save_problem(posed, sidecar)
     for part in ("train", "test"):
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*(posed.names or ()), "letter"])
         inputs, labels = getattr(letters, f"{part}_inputs"), getattr(letters, f"{part}_labels")
-        writer.writerows([*row, label] for row, label in zip(inputs.tolist(), labels, strict=True))
-        write_whole(out / f"letters-{part}.csv", text.getvalue().encode())
+        lines = [[*row, label] for row, label in zip(inputs.tolist(), labels, strict=True)]
+        text = csv_text([*(posed.names or ()), "letter"], lines)
+        write_whole(out / f"letters-{part}.csv", text.encode())
     page = demo_page(demo, out, (out / "network.png").read_bytes())
     write_whole(out / "index.html", page.encode())
     return [
@@ -335,10 +306,10 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         f"{len(demo.voters)} networks vote": demo.voters,
     }
 
-    def confusion(voter: Any) -> Any:
-        predicted = demo.predictions(voter)
-        return confusion_matrix(letters.test_labels, predicted, labels=letters.classes)
-
+    confusions = {
+        name: confusion_matrix(letters.test_labels, demo.predictions(voter), labels=letters.classes)
+        for name, voter in voters.items()
+    }
     return render(
         "demo.html",
         title=f"Network {demo.number} learns four letters",
@@ -352,7 +323,7 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         sums=network.forward(letters.train_inputs).pre_activations[:, -SHOWN_NEURONS:].tolist(),
         energy_chart=curves_svg("lowest energy of all replicas", "sweeps", energies),
         accuracy_chart=bars_svg("accuracy on the test images", demo.accuracies),
-        confusions={name: confusion(voter).tolist() for name, voter in voters.items()},
+        confusions=confusions,
         size=demo.plain.posed.problem.size,
         violations=[str(violation) for violation in demo.certificate.violations][:5],
         steps=_next_steps(out),

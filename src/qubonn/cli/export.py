@@ -60,16 +60,16 @@ class OnnxOptions:
 @click.argument("model", type=options.EXISTING)
 @click.option("--to", type=click.Choice(["c", "onnx"]), required=True, help="Format to write.")
 @click.option("--name", help="Name of the model in the code.  [default: name of MODEL]")
-@options.gathered("c_options", COptions)
-@options.gathered("onnx_options", OnnxOptions)
+@options.gathered("c", COptions)
+@options.gathered("onnx", OnnxOptions)
 @options.out("File to write.  [default: MODEL with .h or .onnx]", *SUFFIX.values())
 @options.screen
 def command(
     model: Path,
     to: Literal["c", "onnx"],
     name: str | None,
-    c_options: COptions,
-    onnx_options: OnnxOptions,
+    c: COptions,
+    onnx: OnnxOptions,
     out: Path | None,
     screen: Screen,
 ) -> None:
@@ -82,23 +82,16 @@ def command(
     if target.suffix != SUFFIX[to]:
         raise click.UsageError(f"--to {to} writes a file that ends in {SUFFIX[to]}; got {target}")
     _refuse_options_of_the_other(to)
-    trained = qn.load(model)
-    title = name or model.stem
+    trained, title = qn.load(model), name or model.stem
     if to == "c":
-        qn.to_c(
-            trained,
-            target,
-            name=title,
-            inputs=c_options.numbers or "bits",
-            scale=c_options.scale,
-            with_main=c_options.with_main,
-        )
+        numbers = c.numbers or "bits"
+        qn.to_c(trained, target, name=title, inputs=numbers, scale=c.scale, with_main=c.with_main)
     else:
-        inputs: Literal["numbers", "spins"] = "numbers" if onnx_options.from_numbers else "spins"
-        qn.to_onnx(trained, target, form=onnx_options.form, inputs=inputs, name=title)
+        inputs: Literal["numbers", "spins"] = "numbers" if onnx.from_numbers else "spins"
+        qn.to_onnx(trained, target, form=onnx.form, inputs=inputs, name=title)
     size = target.stat().st_size
-    screen.facts([("written", f"{target}, {size:,} bytes")])
-    screen.document({"model": str(model), "written": str(target), "to": to, "bytes": size})
+    screen.facts(("written", f"{target}, {size:,} bytes"))
+    screen.document(model=str(model), written=str(target), to=to, bytes=size)
 
 
 def _refuse_options_of_the_other(to: str) -> None:

@@ -29,8 +29,7 @@ SHOWN = 12  # classes, columns
 @click.argument("file", type=options.EXISTING)
 @click.option(
     "--picture",
-    type=click.Path(dir_okay=False, path_type=Path),
-    callback=options.file_to_write(".png", ".svg", ".pdf"),
+    type=options.NewFile(".png", ".svg", ".pdf"),
     help="Draw the network, or the couplings of a QUBO: .png, .svg or .pdf.",
 )
 @click.option("--member", type=click.IntRange(1), default=1, help="Network of a committee to draw.")
@@ -41,11 +40,11 @@ def command(file: Path, picture: Path | None, member: int, screen: Screen) -> No
     FILE is a model (.qubonn), a QUBO (.qubo, .npz) or a problem (.problem.npz).
     """
     facts, document, draw = _inspected(file, member)
-    screen.facts(facts)
+    screen.facts(*facts)
     if picture is not None:
         draw(picture)
         screen.note(f"{picture}: {picture.stat().st_size:,} bytes")
-    screen.document({"file": str(file), **document})
+    screen.document(file=str(file), **document)
 
 
 def _inspected(path: Path, member: int) -> Inspected:
@@ -71,25 +70,22 @@ def _model(model: LoadedModel, member: int) -> Inspected:
 
     if member > len(model.members):
         raise RangeError(f"{model.path} has {len(model.members)} networks; got --member {member}")
-    network, trained, size = model.members[member - 1], model.trained, model.path.stat().st_size
-    card = (trained.committee_ if model.is_classifier else trained).summary()
-    facts, document = _classifier(model) if model.is_classifier else ([], {})
-    facts = [
-        ("kind", f"{model.kind}: {card.title}"),
-        *card.rows(),
-        *facts,
-        ("file", f"{model.path}, {size:,} bytes"),
-    ]
+    network, size = model.members[member - 1], model.path.stat().st_size
+    topology, card = network.topology, getattr(model.trained, "committee_", model.trained).summary()
+    facts = [("kind", f"{model.kind}: {card.title}"), *card.rows()]
     document = {
         "kind": model.kind,
         "members": len(model.members),
-        "inputs": network.topology.input_count,
-        "outputs": network.topology.output_count,
-        "weights": network.topology.weight_count,
-        "biases": network.topology.neuron_count,
+        "inputs": topology.input_count,
+        "outputs": topology.output_count,
+        "weights": topology.weight_count,
+        "biases": topology.neuron_count,
         "bytes": size,
-        **document,
     }
+    if model.is_classifier:
+        more, learned = _classifier(model)
+        facts, document = facts + more, document | learned
+    facts += [("file", f"{model.path}, {size:,} bytes")]
     return facts, document, lambda out: draw_network(network, out)
 
 

@@ -3,7 +3,9 @@
 Command-line options -> Screen, Reading, Networks.
 """
 
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
@@ -66,26 +68,26 @@ def screen(function: Function) -> Function:
     return command
 
 
-def file_to_write(*suffixes: str) -> Callable[[Any, Any, Path | None], Path | None]:
-    """Return a callback that refuses, before any work, a file that cannot be written."""
+class NewFile(click.Path):
+    """A file with one of these suffixes; one that cannot be written is refused before any work."""
 
-    def check(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
-        if path is None:
-            return None
-        if suffixes and not path.name.lower().endswith(suffixes):
-            raise click.BadParameter(f"{path} must end in {' or '.join(suffixes)}")
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+        self.suffixes = suffixes
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        """Return the path, after the checks."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if not path.name.lower().endswith(self.suffixes):
+            self.fail(f"{path} must end in {' or '.join(self.suffixes)}")
         if not path.parent.is_dir():
-            raise click.BadParameter(f"the folder {path.parent} must exist")
+            self.fail(f"the folder {path.parent} must exist")
         return path
-
-    return check
 
 
 def out(help: str, *suffixes: str, **settings: Any) -> Decorator:
     """Return the option -o, --out for a file with one of these suffixes."""
-    kind = click.Path(dir_okay=False, path_type=Path)
-    check = file_to_write(*suffixes)
-    return click.option("-o", "--out", type=kind, callback=check, help=help, **settings)
+    return click.option("-o", "--out", type=NewFile(*suffixes), help=help, **settings)
 
 
 model = out("File for the model.", ".qubonn", default=Path("model.qubonn"))
@@ -98,12 +100,10 @@ per_class = click.option(
 )
 
 
-def _separator(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    if text is None or len(text) == 1:
-        return text
-    if text in (r"\t", "tab"):
-        return "\t"
-    raise click.BadParameter(f"must be one character, or tab; got {text!r}")
+def _separator(text: str) -> str:
+    if len(text) != 1 and text not in (r"\t", "tab"):
+        raise click.BadParameter(f"must be one character, or tab; got {text!r}")
+    return text if len(text) == 1 else "\t"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ class Reading:
         "--header/--no-header", default=None, help="The first line holds names."
     )
     separator: str | None = option(
-        callback=_separator, help="Separator of CSV cells.  [default: detected]"
+        type=_separator, metavar="TEXT", help="Separator of CSV cells.  [default: detected]"
     )
     skip_missing: bool = option(is_flag=True, help="Skip rows with missing values.")
 
@@ -164,43 +164,28 @@ def _require_classes(table: "Table") -> None:
         )
 
 
-def _sizes(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, ...]:
-    if text.strip() == "0":
-        return ()
-    sizes = _whole(text, ",")
-    if not sizes:
-        raise click.BadParameter(f"must be sizes of layers such as 64 or 32,16; got {text!r}")
-    return sizes
+def _sizes(text: str) -> tuple[int, ...]:
+    return () if text.strip() == "0" else _whole(text, ",", "sizes of layers such as 64 or 32,16")
 
 
-def _shape(
-    context: click.Context, parameter: click.Parameter, text: str | None
-) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    sizes = _whole(text.lower(), "x")
-    if len(sizes) not in (2, 3):
-        raise click.BadParameter(f"must be a shape such as 28x28 or 3x32x32; got {text!r}")
-    return sizes
+def _shape(text: str) -> tuple[int, ...]:
+    return _whole(text.lower(), "x", "a shape such as 28x28 or 3x32x32", counts=(2, 3))
 
 
-def _binariser(context: click.Context, parameter: click.Parameter, text: str) -> str | int:
-    if text in ("auto", "threshold", "thermometer"):
+def _binariser(text: str) -> str | int:
+    names = "auto, threshold, thermometer"
+    if text in names.split(", "):
         return text
-    count = _whole(text, ",")
-    if len(count) != 1:
-        raise click.BadParameter(
-            f"must be auto, threshold, thermometer or a number of thresholds; got {text!r}"
-        )
-    return count[0]
+    return _whole(text, ",", f"{names} or a number of thresholds", counts=(1,))[0]
 
 
-def _whole(text: str, separator: str) -> tuple[int, ...]:
-    """Return positive whole numbers; empty if a part is not one."""
+def _whole(text: str, separator: str, what: str, counts: Sequence[int] = ()) -> tuple[int, ...]:
+    """Return positive whole numbers, as many as one of `counts` if given."""
     parts = [part.strip() for part in text.split(separator)]
-    is_fine = all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts)
-    sizes = tuple(int(part) for part in parts) if is_fine else ()
-    return sizes if all(sizes) else ()
+    is_whole = all(re.fullmatch("0*[1-9][0-9]*", part) and len(part) < 8 for part in parts)
+    if not is_whole or (counts and len(parts) not in counts):
+        raise click.BadParameter(f"must be {what}; got {text!r}")
+    return tuple(int(part) for part in parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,20 +193,20 @@ class Networks:
     """Which network, and how numbers and classes become spins: arguments of `QuboClassifier`."""
 
     hidden: tuple[int, ...] = option(
-        callback=_sizes, metavar="N[,N...]", help="Neurons in each hidden layer; 0 for none."
+        type=_sizes, metavar="N[,N...]", help="Neurons in each hidden layer; 0 for none."
     )
     topology: str | None = option(
         help="Layers in the paper's notation, such as 'conv(3x3x2)+fc(4)'; replaces --hidden."
     )
     image_shape: tuple[int, ...] | None = option(
         "--image",
-        callback=_shape,
+        type=_shape,
         metavar="ROWSxCOLUMNS",
         help="Shape of the image in each row of a CSV file; also CHANNELSxROWSxCOLUMNS.",
     )
     binariser: str | int = option(
         default="auto",
-        callback=_binariser,
+        type=_binariser,
         metavar="auto|threshold|thermometer|N",
         help="How a column becomes spins; N is a number of thresholds for each column.",
     )

@@ -43,17 +43,17 @@ def command(
     trained = load_model(model)
     table = trained.read(data, reading)
     columns = trained.predict(table, with_probabilities=proba)
-    document: dict[str, Any] = {"predictions": columns}
+    scores = {}
     if table.labels is not None and trained.is_classifier:
         actual = table.labels_among(trained.trained.classes_, model)
-        document["accuracy"] = float((actual == columns["prediction"]).mean())
+        scores["accuracy"] = float((actual == columns["prediction"]).mean())
     _write(screen, columns, out)
-    if "accuracy" in document:
-        right = round(document["accuracy"] * len(table))
-        screen.note(f"Accuracy {document['accuracy']:.4f}  ({right:,} of {len(table):,})")
+    for accuracy in scores.values():
+        right = round(accuracy * len(table))
+        screen.note(f"Accuracy {accuracy:.4f}  ({right:,} of {len(table):,})")
     if out is not None:
         screen.note(f"{out}: {len(table):,} predictions")
-    screen.document(document)
+    screen.document(predictions=columns, **scores)
 
 
 @dataclass(frozen=True)
@@ -62,32 +62,15 @@ class LoadedModel:
 
     path: Path
     trained: Any  # BinaryNetwork, Committee or QuboClassifier
+    kind: str  # network, committee or classifier
+    members: tuple["qn.BinaryNetwork", ...]
+    column_count: int  # numbers in each example
     names: tuple[str, ...] | None
-
-    @property
-    def kind(self) -> str:
-        """Network, committee or classifier."""
-        if self.is_classifier:
-            return "classifier"
-        return "committee" if isinstance(self.trained, qn.Committee) else "network"
 
     @property
     def is_classifier(self) -> bool:
         """Whether it predicts classes; otherwise output spins."""
-        return hasattr(self.trained, "committee_")
-
-    @property
-    def members(self) -> tuple["qn.BinaryNetwork", ...]:
-        """Its networks."""
-        committee = self.trained.committee_ if self.is_classifier else self.trained
-        return committee.members if isinstance(committee, qn.Committee) else (committee,)
-
-    @property
-    def column_count(self) -> int:
-        """Numbers in each example."""
-        if self.is_classifier:
-            return int(self.trained.n_features_in_)
-        return self.members[0].topology.input_count
+        return self.kind == "classifier"
 
     def read(self, path: Path, reading: options.Reading) -> "Table":
         """Read examples with the columns of this model, in its order."""
@@ -124,19 +107,23 @@ class LoadedModel:
 def load_model(path: Path) -> LoadedModel:
     """Read a .qubonn file."""
     trained: Any = qn.load(path)
-    names = getattr(trained, "feature_names_in_", None)
-    if names is None:
-        return LoadedModel(path, trained, None)
-    del trained.feature_names_in_  # columns are matched by `read`; scikit-learn sees arrays
-    return LoadedModel(path, trained, tuple(str(name) for name in names))
+    if isinstance(trained, qn.BinaryNetwork):
+        return LoadedModel(path, trained, "network", (trained,), trained.topology.input_count, None)
+    if isinstance(trained, qn.Committee):
+        inputs = trained.members[0].topology.input_count
+        return LoadedModel(path, trained, "committee", trained.members, inputs, None)
+    # columns are matched by `read`; scikit-learn sees arrays
+    found = vars(trained).pop("feature_names_in_", None)
+    names = None if found is None else tuple(map(str, found))
+    members, columns = trained.committee_.members, int(trained.n_features_in_)
+    return LoadedModel(path, trained, "classifier", members, columns, names)
 
 
 def _write(screen: Screen, columns: dict[str, list[Any]], out: Path | None) -> None:
     """Write the columns as CSV to a file, or to standard output without --json."""
     from qubonn.storage import write_whole
 
-    text = io.StringIO()
-    separator = "\t" if out is not None and out.suffix == ".tsv" else ","
+    text, separator = io.StringIO(), "\t" if out is not None and out.suffix == ".tsv" else ","
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):

@@ -78,39 +78,31 @@ def command(
     save_problem(posed, sidecar)
     qubo.save(out)
     screen.facts(
-        [
-            ("data", f"{table.source}: {len(table):,} examples, {len(classes)} classes"),
-            *problem_facts(posed),
-            *qubo_facts(qubo),
-            ("QUBO", f"{out}, {out.stat().st_size:,} bytes"),
-            ("problem", f"{sidecar}, {sidecar.stat().st_size:,} bytes"),
-            ("next", f"qubonn decode {shlex.quote(str(out))} SAMPLES -o model.qubonn"),
-        ]
+        ("data", f"{table.source}: {len(table):,} examples, {len(classes)} classes"),
+        *problem_facts(posed),
+        *qubo_facts(qubo),
+        ("QUBO", f"{out}, {out.stat().st_size:,} bytes"),
+        ("problem", f"{sidecar}, {sidecar.stat().st_size:,} bytes"),
+        ("next", f"qubonn decode {shlex.quote(str(out))} SAMPLES -o model.qubonn"),
     )
     screen.document(
-        {
-            "qubo": str(out),
-            "problem": str(sidecar),
-            **qubo_document(qubo),
-            "examples": len(table),
-            "classes": classes.tolist(),
-        }
+        qubo=str(out),
+        problem=str(sidecar),
+        **qubo_document(qubo),
+        examples=len(table),
+        classes=classes.tolist(),
     )
 
 
 def problem_facts(posed: "PosedProblem") -> list[tuple[str, str]]:
     """Return which network a problem trains, on which inputs and outputs."""
     problem, book = posed.problem, posed.encoding.book
-    binariser = type(posed.encoding.binariser).__name__
-    outputs = "fixed"
-    if problem.output_strength is not None:
-        outputs = f"free, {problem.output_strength:g} for each wrong one"
+    inputs = f"{posed.column_count} columns, {problem.topology.input_count} spins"
+    free = problem.output_strength
+    outputs = "fixed" if free is None else f"free, {free:g} for each wrong one"
     return [
         ("network", repr(problem.topology).removeprefix("Topology(").removesuffix(")")),
-        (
-            "inputs",
-            f"{posed.column_count} columns, {problem.topology.input_count} spins ({binariser})",
-        ),
+        ("inputs", f"{inputs} ({type(posed.encoding.binariser).__name__})"),
         ("outputs", f"{book.spin_count} spins for {len(book.classes)} classes, {outputs}"),
         ("strengths", f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"),
         ("constraints", f"{problem.size.constraints:,}"),

@@ -82,17 +82,15 @@ def command(
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text.encode())
     written = [*figures, *contents]
-    screen.facts((str(path), f"{path.stat().st_size:,} bytes") for path in written)
-    screen.document({"written": [str(path) for path in written]})
+    screen.facts(*((str(path), f"{path.stat().st_size:,} bytes") for path in written))
+    screen.document(written=[str(path) for path in written])
 
 
 def stores_in(places: tuple[Path, ...]) -> list[Path]:
     """Return the store files among files and folders, in order."""
-    paths = [
-        path
-        for place in places
-        for path in (sorted(place.glob("*.sqlite")) if place.is_dir() else [place])
-    ]
+    paths: list[Path] = []
+    for place in places:
+        paths += sorted(place.glob("*.sqlite")) if place.is_dir() else [place]
     if not paths:
         names = ", ".join(str(place) for place in places)
         raise FileFormatError(f"{names} must hold stores made by qubonn reproduce; there are none")

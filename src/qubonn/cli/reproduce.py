@@ -66,11 +66,8 @@ class Selection:
         chosen: Studies = []
         for name, engine in product(PARTS[part], engines):
             study = study_of(name, engine, tune=self.tune, seed=self.seed)
-            settings = [
-                setting
-                for setting in study.settings
-                if not self.networks or setting["network"] in self.networks
-            ]
+            wanted = self.networks or [setting["network"] for setting in study.settings]
+            settings = [setting for setting in study.settings if setting["network"] in wanted]
             if settings:
                 count = self.runs or published(name)[0].run_count
                 chosen.append((study, runs_of(settings, count)))
@@ -127,7 +124,7 @@ def command(
             screen.show(table.rich())
             tables.append(table)
         screen.say(f"{MARKS} All results:  qubonn report {shlex.quote(str(store))} -o report.html")
-    screen.document({"store": str(store), "tables": [_document(table) for table in tables]})
+    screen.document(store=str(store), tables=[_document(table) for table in tables])
 
 
 def _opened(studies: Studies, folder: Path, is_resumed: bool) -> Iterator["Store"]:
@@ -147,14 +144,12 @@ def _run(screen: Screen, studies: Studies, stores: list["Store"], parallel: Any)
 
     from qubonn.experiments import complete, watching
 
+    work = [(*study_and_runs, store) for study_and_runs, store in zip(studies, stores, strict=True)]
     totals = {study.label: len(runs) for study, runs in studies}
-    already = {
-        study.label: len({run.key for run in runs} & store.done())
-        for (study, runs), store in zip(studies, stores, strict=True)
-    }
+    already = {s.label: len({run.key for run in runs} & store.done()) for s, runs, store in work}
     try:
         with watching(Console(stderr=True), totals, already) as report:
-            for (study, runs), store in zip(studies, stores, strict=True):
+            for study, runs, store in work:
                 complete(study, store, runs, parallel, report=report)
     except KeyboardInterrupt:
         again = shlex.join(["qubonn", *sys.argv[1:]])

@@ -34,7 +34,10 @@ class Screen:
 
     def __post_init__(self) -> None:
         if self.verbose:
-            _log_to_stderr(logging.DEBUG if self.verbose > 1 else logging.INFO)
+            handler, logger = logging.StreamHandler(), logging.getLogger("qubonn")
+            handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+            logger.setLevel(logging.DEBUG if self.verbose > 1 else logging.INFO)
+            logger.handlers = [handler]  # only one, also if several commands run in one process
 
     @cached_property
     def is_terminal(self) -> bool:
@@ -69,7 +72,7 @@ class Screen:
         """Write a remark to standard error."""
         click.echo(printable_lines(text), err=True)
 
-    def facts(self, pairs: Iterable[tuple[str, Cell]]) -> None:
+    def facts(self, *pairs: tuple[str, Cell]) -> None:
         """Write names and values, one pair a line."""
         shown = [(printable(name), printable(str(value))) for name, value in pairs]
         if self.as_json or not shown:
@@ -84,11 +87,8 @@ class Screen:
         from rich import box
         from rich.table import Table
 
-        table = Table(
-            box=box.SIMPLE_HEAD if self.is_terminal else None,
-            header_style="bold cyan",
-            pad_edge=False,
-        )
+        frame = box.SIMPLE_HEAD if self.is_terminal else None
+        table = Table(box=frame, header_style="bold cyan", pad_edge=False)
         for number, head in enumerate(heads):
             table.add_column(_escape(head), justify="right" if number else "left", no_wrap=True)
         for row in rows:
@@ -100,7 +100,7 @@ class Screen:
         if not self.as_json:
             self._console.print(drawn)
 
-    def document(self, content: dict[str, Any]) -> None:
+    def document(self, **content: Any) -> None:
         """Write the result as JSON, if --json is given."""
         if self.as_json:
             click.echo(json.dumps(content, indent=2, allow_nan=False))
@@ -127,8 +127,6 @@ def printable(text: str) -> str:
     >>> printable("red\x1b[31m\n")
     'red\\x1b[31m\\n'
     """
-    if text.isprintable():
-        return text
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
         for letter in text
@@ -145,11 +143,3 @@ def _escape(text: str) -> str:
     from rich.markup import escape
 
     return escape(printable(text))
-
-
-def _log_to_stderr(level: int) -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
-    logger = logging.getLogger("qubonn")
-    logger.setLevel(level)
-    logger.handlers = [handler]  # only one, also where several commands run in one process

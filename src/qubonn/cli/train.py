@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -21,8 +20,6 @@ from qubonn.cli.screen import INTERRUPTED, NOT_REACHED, OK, TERMINATED, Screen
 from qubonn.errors import AlphabetError, FitInterrupted, QubonnError, ShapeError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from qubonn.datasets import Table
 
 SHOWN_CLASSES = 12  # of a confusion matrix
@@ -137,14 +134,14 @@ def command(
     if end == OK and testing.at_least is not None and accuracy < testing.at_least:
         screen.note(f"Accuracy {accuracy:.4f} is below the required {testing.at_least:g}")
         end = NOT_REACHED
-    if end != OK:
-        click.get_current_context().exit(end)
+    click.get_current_context().exit(end)
 
 
-def network_facts(model: Any) -> tuple[list[tuple[str, str]], dict[str, Any]]:
-    """Return the size of a network, a committee or a classifier, as facts and as JSON."""
-    trained = getattr(model, "committee_", model)
-    members = trained.members if isinstance(trained, qn.Committee) else (trained,)
+def network_facts(
+    classifier: "qn.QuboClassifier",
+) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+    """Return the size of a classifier's networks, as facts and as JSON."""
+    members = classifier.committee_.members
     topology = members[0].topology
     bits = len(members) * (topology.weight_count + topology.neuron_count)
     shape = repr(topology).removeprefix("Topology(").removesuffix(")")
@@ -210,9 +207,8 @@ def _fit(classifier: "qn.QuboClassifier", table: "Table", screen: Screen) -> int
             raise
         except ValueError as error:  # from scikit-learn
             raise AlphabetError(f"{table.source}: {error}") from error
-    for warning in caught:
-        if not issubclass(warning.category, FitInterrupted):
-            screen.note(f"Note: {warning.message}")
+    for warning in (one for one in caught if not issubclass(one.category, FitInterrupted)):
+        screen.note(f"Note: {warning.message}")
     if not classifier.is_interrupted_:
         return OK
     complete = sum(member.is_complete for member in classifier.members_)
@@ -229,105 +225,83 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
     """Handle SIGTERM as Ctrl-C; the list is filled when it arrives."""
     received: list[int] = []
 
-    def handle(number: int, frame: FrameType | None) -> NoReturn:
+    def handle(number: int, frame: object) -> NoReturn:
         received.append(number)
         raise KeyboardInterrupt
 
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-    before = signal.signal(signal.SIGTERM, handle)
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, handle) if is_main else None
     try:
         yield received
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if is_main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def _report(
     screen: Screen, classifier: "qn.QuboClassifier", train: "Table", test: "Table | None", out: Path
 ) -> float:
     """Evaluate and write the model, print its scores; return the accuracy, on the test if any."""
+    from sklearn.metrics import confusion_matrix
+
     tables = {"training": train} | ({} if test is None else {"test": test})
     predicted = {name: classifier.predict(table.inputs) for name, table in tables.items()}
     right = {name: int((predicted[name] == tables[name].known_labels).sum()) for name in tables}
     accuracies = {name: right[name] / len(table) for name, table in tables.items()}
     facts, document = network_facts(classifier)
-    margins = _margins(classifier, train)
+    classes, rows = classifier.classes_, train.inputs[:MARGIN_EXAMPLES]
+    best = min(classifier.members_, key=lambda member: member.violation_count)
+    margins = best.network.margins(classifier.binariser_.encode(rows.reshape(len(rows), -1)))
     save_model(classifier, train.names, out)
+    data, *members = _training_facts(classifier, train)
     screen.facts(
-        [
-            ("data", _described(train, classifier)),
-            *facts,
-            *(
-                (f"{name} accuracy", f"{accuracies[name]:.4f}  ({right[name]:,} of {len(table):,})")
-                for name, table in tables.items()
-            ),
-            *_member_facts(classifier, len(train)),
-            ("margins", f"S1 = {margins['s1']}, S2 = {margins['s2']} (best network)"),
-            ("model", f"{out}, {out.stat().st_size:,} bytes"),
-        ]
+        data,
+        *facts,
+        *(
+            (f"{name} accuracy", f"{accuracies[name]:.4f}  ({right[name]:,} of {len(table):,})")
+            for name, table in tables.items()
+        ),
+        *members,
+        ("margins", f"S1 = {margins.s1}, S2 = {margins.s2} (best network)"),
+        ("model", f"{out}, {out.stat().st_size:,} bytes"),
     )
-    if test is not None and len(classifier.classes_) <= SHOWN_CLASSES:
-        _show_confusion(screen, classifier.classes_, test.known_labels, predicted["test"])
+    if test is not None and len(classes) <= SHOWN_CLASSES:
+        counts = confusion_matrix(test.known_labels, predicted["test"], labels=classes).tolist()
+        screen.say("\nTest examples: rows are actual classes, columns are predicted classes")
+        lines = [[str(name), *row] for name, row in zip(classes, counts, strict=True)]
+        screen.table(["", *map(str, classes)], lines)
     screen.document(
-        {
-            "examples": len(train),
-            "columns": train.column_count,
-            "shift": classifier.shift_,
-            "classes": classifier.classes_.tolist(),
-            **document,
-            **{f"{name}_accuracy": accuracy for name, accuracy in accuracies.items()},
-            "member_accuracies": [member.accuracy for member in classifier.members_],
-            "violation_count": classifier.violation_count_,
-            "margins": margins,
-            "is_interrupted": classifier.is_interrupted_,
-            "model": str(out),
-            "bytes": out.stat().st_size,
-        }
+        examples=len(train),
+        columns=train.column_count,
+        shift=classifier.shift_,
+        classes=classes.tolist(),
+        **document,
+        **{f"{name}_accuracy": accuracy for name, accuracy in accuracies.items()},
+        member_accuracies=[member.accuracy for member in classifier.members_],
+        violation_count=classifier.violation_count_,
+        margins={"s1": int(margins.s1), "s2": int(margins.s2)},
+        is_interrupted=classifier.is_interrupted_,
+        model=str(out),
+        bytes=out.stat().st_size,
     )
     return accuracies["training" if test is None else "test"]
 
 
-def _described(table: "Table", classifier: "qn.QuboClassifier") -> str:
-    shift, class_count = classifier.shift_, len(classifier.classes_)
+def _training_facts(classifier: "qn.QuboClassifier", table: "Table") -> list[tuple[str, str]]:
+    """Return what was learned from, and how far each network came."""
+    shift, members = classifier.shift_, classifier.members_
     shifted = f"; each also shifted by up to {shift} pixel{'s' * (shift > 1)}" if shift else ""
-    return (
-        f"{table.source}: {len(table):,} training examples, {table.column_count} columns, "
-        f"{class_count} classes{shifted}"
-    )
-
-
-def _member_facts(classifier: "qn.QuboClassifier", examples: int) -> list[tuple[str, str]]:
-    members = classifier.members_
+    shape = f"{len(table):,} training examples, {table.column_count} columns"
     each = sorted(member.accuracy for member in members)
     alone = f"{each[0]:.4f}" if len(each) == 1 else f"{each[0]:.4f} to {each[-1]:.4f}"
-    outputs = examples * classifier.code_book_.spin_count
+    outputs = len(table) * classifier.code_book_.spin_count
     violations = f"{classifier.violation_count_:,} of {outputs:,} outputs in the best network"
     if classifier.committee_.reading == "largest":
         # outputs may all be negative, or several positive, while the right one is the largest
         violations += "; the largest one wins"
     return [
+        ("data", f"{table.source}: {shape}, {len(classifier.classes_)} classes{shifted}"),
         ("single networks", f"{alone} on the training examples"),
         ("violations", violations),
         ("training time", f"{sum(member.seconds for member in members):.2f} s"),
     ]
-
-
-def _margins(classifier: "qn.QuboClassifier", table: "Table") -> dict[str, int]:
-    rows = table.inputs[:MARGIN_EXAMPLES].reshape(min(len(table), MARGIN_EXAMPLES), -1)
-    best = min(classifier.members_, key=lambda member: member.violation_count)
-    margins = best.network.margins(classifier.binariser_.encode(rows))
-    return {"s1": int(margins.s1), "s2": int(margins.s2)}
-
-
-def _show_confusion(
-    screen: Screen, classes: "NDArray[Any]", actual: "NDArray[Any]", predicted: "NDArray[Any]"
-) -> None:
-    from sklearn.metrics import confusion_matrix
-
-    counts = confusion_matrix(actual, predicted, labels=classes)
-    screen.say("\nTest examples: rows are actual classes, columns are predicted classes")
-    screen.table(
-        ["", *(str(name) for name in classes)],
-        [[str(name), *row] for name, row in zip(classes, counts.tolist(), strict=True)],
-    )
