@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qubonn import checks
 from qubonn.errors import RangeError, TopologyError
 from qubonn.topology import Topology
-from qubonn.topology.layers import Convolution, Dense, Layer, Shape, Sheet, layered_arcs
+from qubonn.topology.layers import Convolution, Dense, Layer, Shape, Stack, layered_arcs
 from topology.random_graphs import arcs_of
 
 TwinArcs = list[tuple[int, int, int]]
@@ -48,19 +48,16 @@ def convolution_twin(before: Shape, layer: Convolution) -> TwinArcs:
     return arcs
 
 
-def layer_twin(before: Shape, layer: Dense | Convolution) -> TwinArcs:
+def layer_twin(before: Shape, layer: Layer) -> TwinArcs:
     if isinstance(layer, Dense):
         return dense_twin(before, layer)
     return convolution_twin(before, layer)
 
 
-def stack_twin(layers: list[Layer]) -> TwinArcs:
-    assert isinstance(layers[0], Sheet)
-    before = layers[0].shape
+def stack_twin(before: Shape, layers: list[Layer]) -> TwinArcs:
     first_source = first_weight = 0
     arcs = []
-    for layer in layers[1:]:
-        assert not isinstance(layer, Sheet)
+    for layer in layers:
         local = layer_twin(before, layer)
         first_target = first_source + prod(before)
         arcs += [(first_source + s, first_target + t, first_weight + w) for s, t, w in local]
@@ -71,11 +68,11 @@ def stack_twin(layers: list[Layer]) -> TwinArcs:
 
 
 @st.composite
-def stacks(draw: st.DrawFn) -> list[Layer]:
+def stacks(draw: st.DrawFn) -> Stack:
     """Inputs, up to two convolutions, up to two dense layers; small."""
     small = st.integers(1, 3)
-    shape = (draw(small), draw(st.integers(1, 6)), draw(st.integers(1, 6)))
-    layers: list[Layer] = [Sheet(shape)]
+    shape = inputs = (draw(small), draw(st.integers(1, 6)), draw(st.integers(1, 6)))
+    layers: list[Layer] = []
     for _ in range(draw(st.integers(0, 2))):
         rows = draw(st.integers(1, min(shape[1], 3)))
         columns = draw(st.integers(1, min(shape[2], 3)))
@@ -83,7 +80,7 @@ def stacks(draw: st.DrawFn) -> list[Layer]:
         layers.append(layer)
         shape = (layer.filters, shape[1] - rows + 1, shape[2] - columns + 1)
     layers += [Dense(size) for size in draw(st.lists(small, max_size=2))]
-    return [*layers, Dense(draw(small))]
+    return inputs, [*layers, Dense(draw(small))]
 
 
 def test_dense_arcs_go_target_by_target_and_source_by_source_each_with_its_own_weight() -> None:
@@ -156,35 +153,34 @@ def test_a_convolution_after_a_convolution_reads_all_filters_of_the_first() -> N
 
 @given(st.lists(st.integers(1, 5), min_size=2, max_size=5))
 def test_dense_networks_are_numbered_like_their_twin(sizes: list[int]) -> None:
-    twin = stack_twin([Sheet((sizes[0],)), *(Dense(size) for size in sizes[1:])])
+    twin = stack_twin((sizes[0],), [Dense(size) for size in sizes[1:]])
     assert arcs_of(Topology.dense(*sizes)) == twin
 
 
 @given(stacks())
 @settings(max_examples=60)
-def test_stacks_of_layers_are_numbered_like_their_twin(layers: list[Layer]) -> None:
-    source_of, target_of, weight_of, shapes = layered_arcs(layers)
+def test_stacks_of_layers_are_numbered_like_their_twin(stack: Stack) -> None:
+    (source_of, target_of, weight_of), shapes = layered_arcs(*stack)
     columns = (source_of.tolist(), target_of.tolist(), weight_of.tolist())
-    assert list(zip(*columns, strict=True)) == stack_twin(layers)
-    assert len(shapes) == len(layers)
+    assert list(zip(*columns, strict=True)) == stack_twin(*stack)
+    assert len(shapes) == 1 + len(stack[1])
 
 
 @given(stacks())
 @settings(max_examples=60)
-def test_arcs_are_ordered_by_target_and_then_by_source(layers: list[Layer]) -> None:
-    source_of, target_of, _, _ = layered_arcs(layers)
+def test_arcs_are_ordered_by_target_and_then_by_source(stack: Stack) -> None:
+    (source_of, target_of, _), _ = layered_arcs(*stack)
     pairs = list(zip(target_of.tolist(), source_of.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
 
 
 @given(stacks())
 @settings(max_examples=60)
-def test_layers_know_how_many_arcs_they_will_have(layers: list[Layer]) -> None:
-    _, _, _, shapes = layered_arcs(layers)
+def test_layers_know_how_many_arcs_they_will_have(stack: Stack) -> None:
+    _, shapes = layered_arcs(*stack)
     counts = [
         layer.arc_count_from(before) == len(layer.arcs_from(before)[0])
-        for layer, before in zip(layers[1:], shapes, strict=False)
-        if not isinstance(layer, Sheet)
+        for layer, before in zip(stack[1], shapes[:-1], strict=True)
     ]
     assert all(counts)
 

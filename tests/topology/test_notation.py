@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qubonn import checks
 from qubonn.errors import NotationError, RangeError, ShapeError
 from qubonn.topology import Topology
-from qubonn.topology.layers import Convolution, Dense, Layer, Sheet, read_notation
+from qubonn.topology.layers import Convolution, Dense, Layer, read_notation
 
 # tab:networks; the label of network 7 as printed, and as its counts say
 PAPER: dict[str, list[Layer]] = {
@@ -71,7 +71,7 @@ REFUSED = {
 
 
 def hidden_layers(notation: str) -> list[Layer]:
-    return read_notation(notation, (5, 5), 2)[1:-1]
+    return read_notation(notation, (5, 5), 2)[1][:-1]
 
 
 def written(layer: Layer) -> str:
@@ -83,8 +83,7 @@ def written(layer: Layer) -> str:
 
 @pytest.mark.parametrize(("notation", "layers"), PAPER.items(), ids=PAPER.keys())
 def test_every_notation_of_the_paper_is_read(notation: str, layers: list[Layer]) -> None:
-    expected = [Sheet((1, 5, 5)), *layers, Dense(2)]
-    assert read_notation(notation, (5, 5), 2) == expected
+    assert read_notation(notation, (5, 5), 2) == ((1, 5, 5), [*layers, Dense(2)])
 
 
 @pytest.mark.parametrize(
@@ -188,7 +187,7 @@ def test_what_is_written_is_read(convolutions: list[Layer], dense: list[Layer]) 
     ],
 )
 def test_inputs_are_a_number_or_up_to_three_sizes(inputs: Any, shape: tuple[int, ...]) -> None:
-    assert read_notation("fc(4)", inputs, 2)[0] == Sheet(shape)
+    assert read_notation("fc(4)", inputs, 2)[0] == shape
 
 
 @pytest.mark.parametrize("inputs", [(), (1, 2, 3, 4), None, 2.5])

@@ -4,7 +4,7 @@ Arcs, layers, text or a networkx graph -> Topology.  Paper, section "Model formu
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import IntVector, require_count, require_indices, require_memory
 from qubonn.errors import RangeError, ShapeError, TopologyError
-from qubonn.topology.layers import Shape, layered_arcs, layers_of_sizes, read_notation
+from qubonn.topology.layers import Dense, Layer, Shape, layered_arcs, read_notation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from qubonn.topology.thinning import Thinning
 
+Arcs = Iterable[Sequence[int]] | ArrayLike  # rows of two or three numbers
 BYTES_PER_NODE = 40  # of fan-in, levels and similar arrays
 
 
@@ -70,8 +71,8 @@ class Topology:
             raise TopologyError(
                 f"dense needs at least two layer sizes, inputs and outputs; got {layer_sizes}"
             )
-        sizes = [require_count("a layer size", size) for size in layer_sizes]
-        return cls._of_layers(layers_of_sizes(sizes))
+        inputs, *others = (require_count("a layer size", size) for size in layer_sizes)
+        return cls._of_layers((inputs,), [Dense(size) for size in others])
 
     @classmethod
     def parse(cls, notation: str, *, inputs: int | Sequence[int], outputs: int) -> "Topology":
@@ -82,16 +83,11 @@ class Topology:
         >>> Topology.parse("conv(3x3x2) + fc(4)", inputs=(5, 5), outputs=2)
         Topology((1, 5, 5) -> (2, 3, 3) -> 4 -> 2: 49 nodes, 242 arcs, 98 weights)
         """
-        return cls._of_layers(read_notation(notation, inputs, outputs))
+        return cls._of_layers(*read_notation(notation, inputs, outputs))
 
     @classmethod
     def from_arcs(
-        cls,
-        arcs: Iterable[Sequence[int]] | ArrayLike,
-        *,
-        inputs: int,
-        outputs: int,
-        nodes: int | None = None,
+        cls, arcs: Arcs, *, inputs: int, outputs: int, nodes: int | None = None
     ) -> "Topology":
         """Build any graph from (source, target) or (source, target, weight) triples.
 
@@ -104,9 +100,7 @@ class Topology:
         table = _arc_table(arcs)
         largest = int(table[:, :2].max()) if table.size else -1
         least = require_count("inputs", inputs, least=0) + require_count("outputs", outputs)
-        node_count = (
-            max(largest + 1, least) if nodes is None else require_count("nodes", nodes, least=1)
-        )
+        node_count = max(largest + 1, least) if nodes is None else require_count("nodes", nodes)
         weights = table[:, 2] if table.shape[1] == 3 else np.arange(len(table))
         return cls(inputs, outputs, node_count, table[:, 0], table[:, 1], weights)
 
@@ -121,7 +115,7 @@ class Topology:
         """Read a networkx directed (multi)graph.
 
         `inputs` and `outputs` list graph nodes in order; without them, nodes whose attribute `role`
-        is "input" or "output" are taken. Nodes are numbered inputs, others in graph order, outputs;
+        is "input" or "output" are used. Nodes are numbered inputs, others in graph order, outputs;
         arcs in the order of graph.edges, unless all have an attribute `arc_number`. Edges with the
         same attribute `weight_number` share a weight.
         """
@@ -211,12 +205,19 @@ class Topology:
 
     def levels_or_none(self, cut: tuple[int, ...]) -> tuple[IntVector, ...] | None:
         """Return the levels, or None where a cycle avoids every node of `cut`."""
-        depth = self._depths(cut)
-        if depth is None:
-            return None
-        neurons = np.arange(self.input_count, self.node_count)
-        by_depth = neurons[np.argsort(depth[neurons], kind="stable")]
-        return tuple(np.split(by_depth, np.flatnonzero(np.diff(depth[by_depth])) + 1))
+        counted = np.flatnonzero(~self._is_cut(cut)[self.source_of])
+        arcs = counted[np.argsort(self.source_of[counted], kind="stable")]
+        starts = np.searchsorted(self.source_of[arcs], np.arange(self.node_count + 1))
+        waiting = np.bincount(self.target_of[arcs], minlength=self.node_count)
+        ready = np.arange(self.input_count)
+        levels: list[IntVector] = []
+        while len(ready) or not levels:
+            targets = self.target_of[arcs[_ranges(starts[ready], starts[ready + 1])]]
+            np.subtract.at(waiting, targets, 1)
+            touched = np.unique(targets) if levels else np.arange(self.input_count, self.node_count)
+            ready = touched[waiting[touched] == 0]
+            levels.append(ready)
+        return tuple(levels[:-1]) if sum(map(len, levels)) == self.neuron_count else None
 
     def some_arc_on_a_cycle(self, cut: tuple[int, ...] = ()) -> tuple[int, int]:
         """Return (source, target) of one arc on a cycle that avoids every node of `cut`."""
@@ -229,9 +230,8 @@ class Topology:
         graph = coo_array((np.ones(len(sources)), (sources, targets)), shape=shape)
         _, component = connected_components(graph, directed=True, connection="strong")
         is_loop = sources == targets
-        inside = np.flatnonzero(
-            is_loop if is_loop.any() else component[sources] == component[targets]
-        )
+        is_inside = is_loop if is_loop.any() else component[sources] == component[targets]
+        inside = np.flatnonzero(is_inside)
         if not len(inside):
             raise TopologyError("no arc lies on a cycle; see is_acyclic and levels")
         back = inside[np.argmin(targets[inside] - sources[inside])]
@@ -254,12 +254,9 @@ class Topology:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Topology):
             return NotImplemented
-        return self is other or (
-            (self.input_count, self.output_count, self.node_count)
-            == (other.input_count, other.output_count, other.node_count)
-            and np.array_equal(self.source_of, other.source_of)
-            and np.array_equal(self.target_of, other.target_of)
-            and np.array_equal(self.weight_of, other.weight_of)
+        names = [field.name for field in fields(self) if field.name != "layer_shapes"]
+        return self is other or all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
         )
 
     def __hash__(self) -> int:
@@ -278,10 +275,10 @@ class Topology:
     # ---- helpers ----
 
     @classmethod
-    def _of_layers(cls, layers: Sequence[Any]) -> "Topology":
-        sources, targets, weights, shapes = layered_arcs(layers)
+    def _of_layers(cls, shape: Shape, layers: list[Layer]) -> "Topology":
+        arcs, shapes = layered_arcs(shape, layers)
         sizes = [prod(shape) for shape in shapes]
-        return cls(sizes[0], sizes[-1], sum(sizes), sources, targets, weights, shapes)
+        return cls(sizes[0], sizes[-1], sum(sizes), *arcs, shapes)
 
     def _require_sound_counts(self) -> None:
         for name, least in (("input_count", 0), ("output_count", 1), ("node_count", 1)):
@@ -309,34 +306,9 @@ class Topology:
             raise TopologyError(
                 f"weights must be numbered 0, 1, 2, ... without gaps; weight {unused[0]} has no arc"
             )
-        if self.layer_shapes is not None:
-            total = sum(prod(shape) for shape in self.layer_shapes)
-            if total != self.node_count:
-                raise TopologyError(
-                    f"layer_shapes must add up to {self.node_count} nodes; got {total}"
-                )
-
-    def _depths(self, cut: tuple[int, ...]) -> IntVector | None:
-        """Longest path to each node, in arcs that do not leave `cut`; None if there is a cycle."""
-        is_cut = self._is_cut(cut)
-        counted = ~is_cut[self.source_of]
-        waiting = np.bincount(self.target_of[counted], minlength=self.node_count)
-        order = np.argsort(self.source_of, kind="stable")
-        starts = np.searchsorted(self.source_of[order], np.arange(self.node_count + 1))
-        depth = np.zeros(self.node_count, dtype=np.int64)
-        depth[self.input_count :] = 1
-        ready = np.flatnonzero(waiting == 0)
-        done = len(ready)
-        while len(ready):
-            senders = ready[~is_cut[ready]]
-            arcs = order[_ranges(starts[senders], starts[senders + 1])]
-            targets = self.target_of[arcs]
-            np.maximum.at(depth, targets, depth[self.source_of[arcs]] + 1)
-            np.subtract.at(waiting, targets, 1)
-            touched = np.unique(targets)
-            ready = touched[waiting[touched] == 0]
-            done += len(ready)
-        return depth if done == self.node_count else None
+        total = sum(map(prod, self.layer_shapes or ()))
+        if self.layer_shapes is not None and total != self.node_count:
+            raise TopologyError(f"layer_shapes must add up to {self.node_count} nodes; got {total}")
 
     def _is_cut(self, cut: tuple[int, ...]) -> NDArray[np.bool_]:
         is_cut = np.zeros(self.node_count, dtype=np.bool_)
@@ -347,11 +319,11 @@ class Topology:
 def _ranges(starts: IntVector, ends: IntVector) -> IntVector:
     """Concatenate arange(start, end) for every pair."""
     lengths = ends - starts
-    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
+    offsets = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
     return offsets + np.arange(lengths.sum())
 
 
-def _arc_table(arcs: Iterable[Sequence[int]] | ArrayLike) -> NDArray[np.int64]:
+def _arc_table(arcs: Arcs) -> NDArray[np.int64]:
     is_lazy = isinstance(arcs, Iterable) and not hasattr(arcs, "__array__")
     rows: Any = list(arcs) if is_lazy else arcs  # type: ignore[arg-type]
     try:

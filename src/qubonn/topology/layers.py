@@ -22,13 +22,6 @@ Arcs = tuple[IntVector, IntVector, IntVector]  # source, target and weight, each
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """The inputs: a shape and no arcs."""
-
-    shape: Shape
-
-
-@dataclass(frozen=True)
 class Dense:
     """Every node reads every node of the layer before, each arc with its own weight."""
 
@@ -81,38 +74,25 @@ class Convolution:
         return sources, targets, weights
 
 
-Layer = Sheet | Dense | Convolution
+Layer = Dense | Convolution
+Stack = tuple[Shape, list[Layer]]  # shape of the inputs; layers, the outputs last
 
 
-def layers_of_sizes(sizes: Sequence[int]) -> list[Layer]:
-    """Return inputs of the first size and a dense layer for each further one."""
-    return [Sheet((sizes[0],)), *(Dense(size) for size in sizes[1:])]
-
-
-def require_room(layers: Sequence[Layer]) -> None:
+def require_room(shape: Shape, layers: list[Layer]) -> None:
     """Refuse layers whose arcs do not fit into memory."""
     arc_count = 0
-    shape: Shape = ()
     for layer in layers:
-        if isinstance(layer, Sheet):
-            shape = layer.shape
-        else:
-            arc_count += layer.arc_count_from(shape)
-            shape = layer.shape_after(shape)
+        arc_count += layer.arc_count_from(shape)
+        shape = layer.shape_after(shape)
     require_memory(f"a network of {arc_count} arcs", BYTES_PER_ARC * arc_count)
 
 
-def layered_arcs(
-    layers: Sequence[Layer],
-) -> tuple[IntVector, IntVector, IntVector, tuple[Shape, ...]]:
-    """Return source, target and weight of every arc, and the shape of every layer."""
-    require_room(layers)
-    first, *rest = layers
-    assert isinstance(first, Sheet)
-    shapes, parts = [first.shape], []
+def layered_arcs(shape: Shape, layers: list[Layer]) -> tuple[Arcs, tuple[Shape, ...]]:
+    """Return source, target and weight of every arc, and the shapes of inputs and layers."""
+    require_room(shape, layers)
+    shapes, parts = [shape], []
     node_count = weight_count = 0
-    for layer in rest:
-        assert not isinstance(layer, Sheet)
+    for layer in layers:
         sources, targets, weights = layer.arcs_from(shapes[-1])
         before = prod(shapes[-1])
         parts.append((sources + node_count, targets + node_count + before, weights + weight_count))
@@ -120,7 +100,7 @@ def layered_arcs(
         weight_count += int(weights.max()) + 1
         shapes.append(layer.shape_after(shapes[-1]))
     source_of, target_of, weight_of = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return source_of, target_of, weight_of, tuple(shapes)
+    return (source_of, target_of, weight_of), tuple(shapes)
 
 
 # ---- the notation of the paper ----
@@ -129,20 +109,19 @@ _CONVOLUTION = re.compile(r"conv\((\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?\)")
 _DENSE = re.compile(r"fc\((\d{1,9})\)")
 
 
-def read_notation(notation: str, inputs: int | Sequence[int], outputs: int) -> list[Layer]:
-    """Return the input sheet, the hidden layers and the dense output layer."""
-    shape = _input_shape(inputs)
-    layers: list[Layer] = [Sheet(shape)]
+def read_notation(notation: str, inputs: int | Sequence[int], outputs: int) -> Stack:
+    """Return the shape of the inputs, the hidden layers and the dense output layer."""
+    shape = input_shape = _input_shape(inputs)
+    layers: list[Layer] = []
     for text in _split(notation):
-        layer = _read_layer(text)
-        shape = _shape_after(layer, shape, text)
-        layers.append(layer)
+        layers.append(_read_layer(text, shape))
+        shape = layers[-1].shape_after(shape)
     layers.append(Dense(require_count("outputs", outputs)))
     try:
-        require_room(layers)
+        require_room(input_shape, layers)
     except RangeError as error:
         raise NotationError(f"{notation:.60}: {error}") from None
-    return layers
+    return input_shape, layers
 
 
 def _split(notation: str) -> list[str]:
@@ -159,11 +138,11 @@ def _split(notation: str) -> list[str]:
     return compact.split("+")
 
 
-def _read_layer(text: str) -> Convolution | Dense:
+def _read_layer(text: str, before: Shape) -> Layer:
     if match := _CONVOLUTION.fullmatch(text):
         sizes = [int(size) for size in match.groups(default="1")]
         if all(sizes):
-            return Convolution(*sizes)
+            return _fitting(Convolution(*sizes), before, text)
     if (match := _DENSE.fullmatch(text)) and int(match[1]):
         return Dense(int(match[1]))
     raise NotationError(
@@ -172,9 +151,7 @@ def _read_layer(text: str) -> Convolution | Dense:
     )
 
 
-def _shape_after(layer: Convolution | Dense, before: Shape, text: str) -> Shape:
-    if isinstance(layer, Dense):
-        return layer.shape_after(before)
+def _fitting(layer: Convolution, before: Shape, text: str) -> Convolution:
     if len(before) != 3:
         raise NotationError(
             f"{text} needs rows and columns before it; got a flat layer of {before[0]} nodes: give "
@@ -185,7 +162,7 @@ def _shape_after(layer: Convolution | Dense, before: Shape, text: str) -> Shape:
             f"{text} must fit the layer before it, which has {before[1]} rows and "
             f"{before[2]} columns"
         )
-    return layer.shape_after(before)
+    return layer
 
 
 def _input_shape(inputs: int | Sequence[int]) -> Shape:

@@ -34,9 +34,7 @@ def read_graph(
     if all("arc_number" in data for *_, data in edges):
         edges.sort(key=lambda edge: edge[2]["arc_number"])
     weights = _weight_numbers([data for *_, data in edges])
-    arcs = [
-        (source, target, weight) for (source, target, _), weight in zip(edges, weights, strict=True)
-    ]
+    arcs = [(u, v, weight) for (u, v, _), weight in zip(edges, weights, strict=True)]
     return {"arcs": arcs, "inputs": len(first), "outputs": len(last), "nodes": len(number)}
 
 
@@ -74,9 +72,8 @@ def _weight_numbers(edges: list[dict[str, Any]]) -> list[int]:
     try:
         number = {name: index for index, name in enumerate(dict.fromkeys(names))}
     except TypeError:
-        raise TopologyError(
-            "weight_number must be a number or a name, not a list or dict"
-        ) from None
+        text = "weight_number must be a number or a name, not a list or dict"
+        raise TopologyError(text) from None
     if set(number) == set(range(len(number))):
         return [int(name) for name in names]
     return [number[name] for name in names]
