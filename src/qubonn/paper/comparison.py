@@ -130,6 +130,11 @@ class Summary:
         means = [one.draws(self.study.data_seeds).mean(axis=1) for one in self.settings]
         return float(np.mean([one.var(ddof=1) for one in means]))
 
+    @cached_property
+    def comparisons(self) -> "list[Comparison]":
+        """Every number that the paper prints beside ours."""
+        return compare(self)
+
 
 def published_row(study: PaperStudy, setting: Setting) -> Published | None:
     """What the paper printed for a setting, if it is one of the paper's."""
@@ -245,6 +250,6 @@ def comparisons_csv(stores: Sequence[Store]) -> str:
          *(None if p is None else f"{p:.3g}" for p in (one.p, one.p_with_draw, one.adjusted)),
          one.verdict.label]
         for summary in summaries
-        for one in compare(summary)
+        for one in summary.comparisons
     ]  # fmt: skip
     return csv_text([*heads, "p_with_draw", "p_holm", "verdict"], lines)

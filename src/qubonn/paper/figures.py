@@ -4,7 +4,7 @@ Summary -> matplotlib figures.  Paper, fig:boxplot-accuracy-all, fig:hist-archit
 fig:som-results, fig:som-results-grouped, fig:acc-vs-som1, fig:acc-vs-som2, fig:dropout-results.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,180 +32,122 @@ KEY = (
 )
 
 
+Groups = dict[str, list[SettingSummary]]  # title of a panel -> settings with runs
+
+
 def pictures(summary: Summary) -> list[Picture]:
     """Return the figures of a study, not drawn yet."""
-    networks = list(dict.fromkeys(one.setting["network"] for one in summary.settings))
-    draw: dict[str, tuple[str, Callable[[], Figure]]] = _PICTURES[summary.study.name](
-        summary, networks
-    )
+    groups: Groups = {}
+    for one in summary.settings:
+        groups.setdefault(f"network {one.setting['network']}", []).append(one)
+    networks = ", ".join(title.removeprefix("network ") for title in groups)
+    shown = " and ".join(title.removeprefix("network ") for title in _shown(groups))
     return [
-        Picture(f"{summary.study.label}-{kind}", f"{title} ({summary.engine_name})", function)
-        for kind, (title, function) in draw.items()
+        Picture(
+            f"{summary.study.label}-{kind}",
+            f"{title.format(networks=networks, shown=shown)} ({summary.engine_name})",
+            partial(draw, summary, groups),
+        )
+        for kind, title, draw in _PICTURES[summary.study.name]
+        if "network 10" in groups or "network 10" not in title
     ]
 
 
-def _of_architectures(summary: Summary, networks: list[int]) -> dict[str, Any]:
-    shown = [network for network in (5, 10) if network in networks] or networks[:1]
-    histograms = "Histograms of test accuracy, networks " + " and ".join(map(str, shown))
-    return {
-        "boxes": (
-            "Test and training accuracy of all networks",
-            partial(draw_boxes, summary, [summary.settings], "network", ["network"]),
-        ),
-        "histograms": (histograms, partial(draw_histograms, summary, shown)),
-        "draws": (
-            "The same networks on five draws of test images",
-            partial(draw_draws, summary),
-        ),
-    }
+def draw_boxes(summary: Summary, groups: Groups, varied: str) -> "Figure":
+    """Test accuracy as boxes, training accuracy as grey squares; a panel, or one for each group."""
 
-
-def _of_margins(summary: Summary, networks: list[int]) -> dict[str, Any]:
-    groups = [_of_network(summary, network) for network in networks]
-    titles = [f"network {network}" for network in networks]
-    text = ", ".join(map(str, networks))
-    found = {
-        "boxes": (
-            f"Test and training accuracy against gamma, networks {text}",
-            partial(draw_boxes, summary, groups, "margin_strength", titles),
-        ),
-        "feasibility": (
-            "Test accuracy of feasible and infeasible runs",
-            partial(draw_feasibility, groups, titles),
-        ),
-        "committees": (
-            "Mean test accuracy of single networks and committees",
-            partial(draw_committees, summary, groups, titles),
-        ),
-    }
-    if 10 in networks:
-        runs = groups[networks.index(10)]
-        found["s-plain"] = (
-            "Test accuracy against S1 and S2, network 10 without margins",
-            partial(draw_margins_against_accuracy, runs, (0.0,)),
-        )
-        found["s"] = (
-            "Test accuracy against S1 and S2, network 10 with gamma 0, 0.01 and 0.02",
-            partial(draw_margins_against_accuracy, runs, (0.0, 0.01, 0.02)),
-        )
-    return found
-
-
-def _of_dropout(summary: Summary, networks: list[int]) -> dict[str, Any]:
-    title = (
-        "Test accuracy (boxes) and training accuracy (squares) with dropout, networks "
-        f"{', '.join(map(str, networks))}; dashed: median test accuracy without dropout"
-    )
-    return {"boxes": (title, partial(draw_dropout, summary, networks))}
-
-
-_PICTURES = {
-    "architectures": _of_architectures,
-    "margins": _of_margins,
-    "dropout": _of_dropout,
-}
-
-
-# ---- the figures ----
-
-
-def draw_boxes(
-    summary: Summary, groups: Sequence[Sequence[SettingSummary]], varied: str, titles: Sequence[str]
-) -> "Figure":
-    """Test accuracy as boxes, training accuracy as grey squares, a panel a group."""
-    figure, panels = _panels(len(groups), 9 if len(groups) == 1 else None)
-    for axes, group, title in zip(panels, groups, titles, strict=True):
-        places = np.arange(len(group), dtype=float)
-        _boxes(axes, [one.values("test_accuracy") for one in group], places, FIRST, 0.5)
-        _training_marks(axes, group, places)
-        paper = [_printed_mean(summary, one) for one in group]
+    def panel(axes: "Axes", title: str, runs: list[SettingSummary]) -> None:
+        places = np.arange(len(runs), dtype=float)
+        _boxes(axes, [one.values("test_accuracy") for one in runs], places, FIRST, 0.5)
+        _training_marks(axes, runs, places)
+        paper = [_printed_mean(summary, one) for one in runs]
         axes.plot(places, paper, "D", color=SECOND, markersize=4, zorder=4)
-        axes.set_xticks(places, [f"{one.setting[varied]:g}" for one in group])
-        label = "gamma" if varied == "margin_strength" else varied
-        axes.set(xlabel=label, ylabel="accuracy", ylim=LIMITS)
-        axes.set_title(title if title != varied else "")
-    _legend(figure, KEY)
-    return figure
+        axes.set_xticks(places, [f"{one.setting[varied]:g}" for one in runs])
+        label = summary.study.columns[varied]
+        axes.set(title=title, xlabel=label, ylabel="accuracy", ylim=LIMITS)
+
+    panels = {"": summary.settings} if varied == "network" else groups
+    return _figure(panels, panel, KEY, 9 if len(panels) == 1 else None)
 
 
-def draw_histograms(summary: Summary, networks: Sequence[int]) -> "Figure":
-    """How test accuracy is distributed over the runs of some networks."""
-    figure, panels = _panels(len(networks))
-    for axes, network in zip(panels, networks, strict=True):
-        (one,) = _of_network(summary, network)
+def draw_histograms(summary: Summary, groups: Groups) -> "Figure":
+    """How test accuracy is distributed over the runs of networks 5 and 10."""
+
+    def panel(axes: "Axes", title: str, runs: list[SettingSummary]) -> None:
+        (one,) = runs
         values = one.values("test_accuracy")
         edges = np.arange(0, 1.05, 0.05) - 0.0125  # two values of a fortieth in each bar
         axes.hist(values, bins=edges.tolist(), color=FIRST, alpha=0.75)
         axes.axvline(float(values.mean()), color=INK, linestyle=LINE, linewidth=1)
         axes.axvline(_printed_mean(summary, one), color=SECOND, linestyle=DOTS, linewidth=1.5)
-        axes.set(title=f"network {network}", xlabel="test accuracy", xlim=(0, 1))
-    panels[0].set_ylabel("runs")
-    _legend(figure, [("our mean", INK, LINE), ("paper's mean", SECOND, DOTS)])
-    return figure
+        axes.set(title=title, xlabel="test accuracy", xlim=(0, 1))
+
+    legend = [("our mean", INK, LINE), ("paper's mean", SECOND, DOTS)]
+    return _figure({title: groups[title] for title in _shown(groups)}, panel, legend, ylabel="runs")
 
 
-def draw_draws(summary: Summary) -> "Figure":
+def draw_draws(summary: Summary, groups: Groups) -> "Figure":
     """Mean test accuracy of the same networks on each draw of test images, and the paper's."""
-    figure, (axes,) = _panels(1, 9)
-    for place, one in enumerate(summary.settings):
-        means = one.draws(summary.study.data_seeds).mean(axis=1)
-        axes.plot([place] * len(means), means, "o", color=FIRST, alpha=0.6)
-        axes.plot([place - 0.3, place + 0.3], [one.mean("all_accuracy")] * 2, color=INK)
-        axes.plot(place, _printed_mean(summary, one), "D", color=SECOND, markersize=5)
-    labels = [str(one.setting["network"]) for one in summary.settings]
-    axes.set_xticks(range(len(labels)), labels)
-    axes.set(xlabel="network", ylabel="mean test accuracy")
+
+    def panel(axes: "Axes", title: str, runs: list[SettingSummary]) -> None:
+        for place, one in enumerate(runs):
+            means = one.draws(summary.study.data_seeds).mean(axis=1)
+            axes.plot([place] * len(means), means, "o", color=FIRST, alpha=0.6)
+            axes.plot([place - 0.3, place + 0.3], [one.mean("all_accuracy")] * 2, color=INK)
+            axes.plot(place, _printed_mean(summary, one), "D", color=SECOND, markersize=5)
+        axes.set_xticks(range(len(runs)), [str(one.setting["network"]) for one in runs])
+        axes.set(xlabel="network", ylabel="mean test accuracy")
+
     shown = ("a draw of 40 images", FIRST, "o"), ("all 1,200 images", INK, "_")
-    _legend(figure, [*shown, ("paper", SECOND, "D")])
-    return figure
+    return _figure({"": summary.settings}, panel, [*shown, ("paper", SECOND, "D")], 9)
 
 
-def draw_feasibility(groups: Sequence[Sequence[SettingSummary]], titles: Sequence[str]) -> "Figure":
+def draw_feasibility(summary: Summary, groups: Groups) -> "Figure":
     """Test accuracy for each margin strength, feasible and infeasible runs apart."""
-    figure, panels = _panels(len(groups))
-    for axes, group, title in zip(panels, groups, titles, strict=True):
+
+    def panel(axes: "Axes", title: str, runs: list[SettingSummary]) -> None:
         for is_feasible, colour, shift in ((True, FIRST, -0.18), (False, SECOND, 0.18)):
             chosen = [
                 one.values("test_accuracy")[(one.values("violation_count") == 0) == is_feasible]
-                for one in group
+                for one in runs
             ]
-            _boxes(axes, chosen, np.arange(len(group)) + shift, colour, 0.3)
-        axes.set_xticks(range(len(group)), [f"{one.setting['margin_strength']:g}" for one in group])
+            _boxes(axes, chosen, np.arange(len(runs)) + shift, colour, 0.3)
+        axes.set_xticks(range(len(runs)), [f"{one.setting['margin_strength']:g}" for one in runs])
         axes.set(title=title, xlabel="gamma", ylim=LIMITS)
-    panels[0].set_ylabel("test accuracy")
-    _legend(figure, [("feasible", FIRST, BOX), ("infeasible", SECOND, BOX)])
-    return figure
+
+    legend = [("feasible", FIRST, BOX), ("infeasible", SECOND, BOX)]
+    return _figure(groups, panel, legend, ylabel="test accuracy")
 
 
-def draw_committees(
-    summary: Summary, groups: Sequence[Sequence[SettingSummary]], titles: Sequence[str]
-) -> "Figure":
+def draw_committees(summary: Summary, groups: Groups) -> "Figure":
     """Mean test accuracy against margin strength: the paper's, ours, and committees."""
-    figure, panels = _panels(len(groups))
-    for axes, group, title in zip(panels, groups, titles, strict=True):
-        x = [one.setting["margin_strength"] for one in group]
-        paper = [_printed_mean(summary, one) for one in group]
+    lines = {
+        "lowest energy": ("test_accuracy", FIRST),
+        "best feasible": ("feasible_accuracy", SECOND),
+        "committee": ("committee_accuracy", THIRD),
+    }
+
+    def panel(axes: "Axes", title: str, runs: list[SettingSummary]) -> None:
+        x = [one.setting["margin_strength"] for one in runs]
+        paper = [_printed_mean(summary, one) for one in runs]
         axes.plot(x, paper, color=INK, linestyle=DOTS, marker="D", markersize=4, label="paper")
-        for name, label, colour in (
-            ("test_accuracy", "lowest energy", FIRST),
-            ("feasible_accuracy", "best feasible", SECOND),
-            ("committee_accuracy", "committee", THIRD),
-        ):
-            means = [one.mean(name) for one in group]
+        for label, (name, colour) in lines.items():
+            means = [one.mean(name) for one in runs]
             axes.plot(x, means, color=colour, marker="o", markersize=4, label=label)
         axes.set(title=title, xlabel="gamma", ylim=(0.4, 1.03))
-    panels[0].set_ylabel("mean test accuracy")
-    panels[-1].legend(frameon=False, fontsize=8, loc="best")
+
+    figure = _figure(groups, panel, ylabel="mean test accuracy")
+    figure.axes[-1].legend(frameon=False, fontsize=8, loc="best")
     return figure
 
 
 def draw_margins_against_accuracy(
-    runs: Sequence[SettingSummary], strengths: Sequence[float]
+    summary: Summary, groups: Groups, strengths: Sequence[float]
 ) -> "Figure":
     """Test accuracy against S1 and S2: a dot for each pair, darker where there are more runs."""
-    chosen = [one for one in runs if one.setting["margin_strength"] in strengths]
-    figure, panels = _panels(2)
-    for axes, name, step in zip(panels, ("s1", "s2"), (0.25, 0.5), strict=True):
+    chosen = [one for one in groups["network 10"] if one.setting["margin_strength"] in strengths]
+
+    def panel(axes: "Axes", name: str, step: float) -> None:
         pairs = [np.stack([one.values(name), one.values("test_accuracy")]) for one in chosen]
         for number, (points, colour) in enumerate(zip(pairs, COLOURS, strict=False)):
             places, counts = np.unique(points, axis=1, return_counts=True)
@@ -215,18 +157,17 @@ def draw_margins_against_accuracy(
             _mean_line(axes, *np.concatenate(pairs, axis=1))
         axes.set(xlabel=name.upper(), ylim=LIMITS)
         axes.locator_params(axis="x", integer=True)
-    panels[0].set_ylabel("test accuracy")
-    if len(chosen) > 1:
-        names = [f"gamma {one.setting['margin_strength']:g}" for one in chosen]
-        _legend(figure, [(name, c, BOX) for name, c in zip(names, COLOURS, strict=False)])
-    return figure
+
+    names = [f"gamma {one.setting['margin_strength']:g}" for one in chosen]
+    legend = [(name, colour, BOX) for name, colour in zip(names, COLOURS, strict=False)]
+    shifts = {"s1": 0.25, "s2": 0.5}
+    return _figure(shifts, panel, legend if len(chosen) > 1 else (), ylabel="test accuracy")
 
 
-def draw_dropout(summary: Summary, networks: Sequence[int]) -> "Figure":
+def draw_dropout(summary: Summary, groups: Groups) -> "Figure":
     """Test accuracy by learning rate and dropped neurons; dashed, the median without dropout."""
-    figure, panels = _panels(len(networks))
-    for axes, network in zip(panels, networks, strict=True):
-        runs = _of_network(summary, network)
+
+    def panel(axes: "Axes", title: str, runs: list[SettingSummary]) -> None:
         with_dropout = [one for one in runs if one.setting["dropped"] is not None]
         rates = sorted({one.setting["learning_rate"] for one in with_dropout})
         for dropped, colour in enumerate(COLOURS):
@@ -240,26 +181,65 @@ def draw_dropout(summary: Summary, networks: Sequence[int]) -> "Figure":
                 median = float(np.median(one.values("test_accuracy")))
                 axes.axhline(median, color=INK, linestyle=LINE, linewidth=1)
         axes.set_xticks(range(len(rates)), [f"{rate:g}" for rate in rates])
-        axes.set(title=f"network {network}", xlabel="learning rate eta", ylim=LIMITS)
-    panels[0].set_ylabel("accuracy")
-    _legend(figure, [(f"{n} dropped", colour, BOX) for n, colour in enumerate(COLOURS)])
-    return figure
+        axes.set(title=title, xlabel="learning rate eta", ylim=LIMITS)
+
+    legend = [(f"{n} dropped", colour, BOX) for n, colour in enumerate(COLOURS)]
+    return _figure(groups, panel, legend, ylabel="accuracy")
 
 
-# ---- pieces ----
+_PICTURES: dict[str, list[tuple[str, str, "Callable[[Summary, Groups], Figure]"]]] = {
+    "architectures": [
+        ("boxes", "Test and training accuracy of all networks",
+         partial(draw_boxes, varied="network")),
+        ("histograms", "Histograms of test accuracy, networks {shown}", draw_histograms),
+        ("draws", "The same networks on five draws of test images", draw_draws),
+    ],
+    "margins": [
+        ("boxes", "Test and training accuracy against gamma, networks {networks}",
+         partial(draw_boxes, varied="margin_strength")),
+        ("feasibility", "Test accuracy of feasible and infeasible runs", draw_feasibility),
+        ("committees", "Mean test accuracy of single networks and committees", draw_committees),
+        ("s-plain", "Test accuracy against S1 and S2, network 10 without margins",
+         partial(draw_margins_against_accuracy, strengths=(0.0,))),
+        ("s", "Test accuracy against S1 and S2, network 10 with gamma 0, 0.01 and 0.02",
+         partial(draw_margins_against_accuracy, strengths=(0.0, 0.01, 0.02))),
+    ],
+    "dropout": [
+        ("boxes", "Test accuracy (boxes) and training accuracy (squares) with dropout, networks "
+         "{networks}; dashed: median test accuracy without dropout", draw_dropout),
+    ],
+}  # fmt: skip
 
 
-def _panels(count: int, width: float | None = None) -> "tuple[Figure, list[Axes]]":
-    """Return a figure with panels side by side."""
+def _shown(groups: Groups) -> list[str]:
+    return [title for title in ("network 5", "network 10") if title in groups] or list(groups)[:1]
+
+
+def _figure(
+    panels: Mapping[str, Any],
+    draw: "Callable[[Axes, str, Any], None]",
+    legend: Sequence[tuple[str, str, str]] = (),
+    width: float | None = None,
+    ylabel: str | None = None,
+) -> "Figure":
+    """Draw panels side by side; the legend explains colours, lines and marks above all of them."""
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
-    figure = Figure(figsize=(width or 4.5 * count, HEIGHT), layout="constrained")
-    panels = list(figure.subplots(1, count, squeeze=False)[0])
-    for axes in panels:
+    figure = Figure(figsize=(width or 4.5 * len(panels), HEIGHT), layout="constrained")
+    figure.subplots(1, len(panels))
+    for axes, (title, content) in zip(figure.axes, panels.items(), strict=True):
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", linewidth=0.6)
         axes.set_axisbelow(True)
-    return figure, panels
+        draw(axes, title, content)
+    if ylabel is not None:
+        figure.axes[0].set_ylabel(ylabel)
+    handles = [Line2D([], [], label=text, color=c, **_shape(kind)) for text, c, kind in legend]
+    if handles:
+        shape: dict[str, Any] = {"ncols": len(handles), "frameon": False, "fontsize": 8}
+        figure.legend(handles=handles, loc="outside upper center", **shape)
+    return figure
 
 
 def _boxes(
@@ -314,26 +294,12 @@ def mean_by_value(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     return places, np.array([one.mean() for one in groups]), NORMAL_95 * np.array(errors)
 
 
-def _legend(figure: "Figure", entries: Sequence[tuple[str, str, str]]) -> None:
-    """Explain colours, lines and marks above all panels, where no data is covered."""
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], label=text, color=c, **_shape(kind)) for text, c, kind in entries]
-    figure.legend(
-        handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=8
-    )
-
-
 def _shape(kind: str) -> dict[str, Any]:
     if kind == BOX:
         return {"linewidth": 8, "alpha": PALE}
     if kind in (LINE, DOTS):
         return {"linestyle": kind}
     return {"marker": kind, "linestyle": "", "markersize": 4}
-
-
-def _of_network(summary: Summary, network: int) -> list[SettingSummary]:
-    return [one for one in summary.settings if one.setting["network"] == network]
 
 
 def _printed_mean(summary: Summary, one: SettingSummary) -> float:

@@ -32,15 +32,15 @@ NOTATIONS = (
 
 RUN_COUNTS = {"architectures": 200, "margins": 200, "dropout": 100}
 MEASURES = {
-    "test_min": "smallest test accuracy",
-    "test_max": "largest test accuracy",
-    "test_mean": "mean test accuracy",
-    "test_median": "median test accuracy",
-    "training_mean": "mean training accuracy",
-    "unsatisfied_percent": "unsatisfied constraints, mean %",
-    "s1_mean": "mean S1",
-    "s2_mean": "mean S2",
-}
+    "test_min": "min",
+    "test_max": "max",
+    "test_mean": "mean",
+    "test_median": "median",
+    "training_mean": "training",
+    "unsatisfied_percent": "unsatisfied %",
+    "s1_mean": "S1",
+    "s2_mean": "S2",
+}  # name -> head of its column
 
 
 def topology(number: int) -> Topology:

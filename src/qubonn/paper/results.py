@@ -4,7 +4,7 @@ Summaries -> Tables -> Report.  Paper, tab:networks, tab:results-oneshot, tab:so
 tab:dropout-results-summary.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 
 import numpy as np
@@ -15,98 +15,73 @@ from qubonn.experiments.report import Picture, Report, Section
 from qubonn.experiments.runner import duration
 from qubonn.experiments.significance import Verdict
 from qubonn.experiments.store import Store
-from qubonn.experiments.study import Setting, canonical
+from qubonn.experiments.study import canonical
 from qubonn.experiments.tables import Cell, Table, means_table, plain_name, read_versions
 from qubonn.formulation import TrainingProblem
-from qubonn.paper.comparison import (
-    Comparison,
-    SettingSummary,
-    Summary,
-    Values,
-    compare,
-    published_row,
-)
+from qubonn.paper.comparison import SettingSummary, Summary, published_row
 from qubonn.paper.published import MEASURES, published, published_counts, topology
-from qubonn.paper.studies import STUDIES, PaperStudy
+from qubonn.paper.studies import STUDIES
 
-HEADS = {
-    "test_min": "min",
-    "test_max": "max",
-    "test_mean": "mean",
-    "test_median": "median",
-    "training_mean": "training",
-    "unsatisfied_percent": "unsatisfied %",
-    "s1_mean": "S1",
-    "s2_mean": "S2",
-}
+COUNTED = {
+    "neurons": "nodes",
+    "connections": "arcs",
+    "binary": "binary",
+    "integer": "integer",
+    "constraints": "constraints",
+}  # column of the paper's table -> field of `problem.size`
+TUNED = {"once": "once per setting", "each": "each run"}
+Cells = Sequence[Cell | str]
 
 
 def counts_table() -> Table:
     """The paper's table of networks, counted again."""
-    rows: list[tuple[Cell | str, ...]] = []
+    rows: list[Cells] = []
     data = letters(seed=0)
     for counts in published_counts():
         network = topology(counts.network)
         size = TrainingProblem(network, data.train_inputs, data.train_outputs).size
-        pairs = (
-            (counts.neurons, size.nodes),
-            (counts.connections, size.arcs),
-            (counts.binary, size.binary),
-            (counts.integer, size.integer),
-            (counts.constraints, size.constraints),
-        )
-        cells = [
-            Cell(str(ours), f"({ours - printed:+d})" if ours != printed else "(0)",
-                 Verdict.CHANCE if printed == ours else Verdict.MORE)
-            for printed, ours in pairs
-        ]  # fmt: skip
-        note = "built as conv(4x4x2)+fc(4)" if counts.network == 7 else ""
-        name = Cell(counts.notation, note)
+        cells = []
+        for printed, ours in COUNTED.items():
+            difference = getattr(size, ours) - getattr(counts, printed)
+            verdict = Verdict.MORE if difference else Verdict.CHANCE
+            note = f"({difference:+d})" if difference else "(0)"
+            cells.append(Cell(str(getattr(size, ours)), note, verdict))
+        name = Cell(counts.notation, "built as conv(4x4x2)+fc(4)" if counts.network == 7 else "")
         rows.append((str(counts.network), name, *cells, str(size.qubo_variables)))
     return Table(
         "table1",
         "Networks",
-        ("network", "architecture", "neurons", "connections", "binary", "integer", "constraints",
-         "QUBO bits (ours)"),
+        ("network", "architecture", *COUNTED, "QUBO bits (ours)"),
         rows,
         "Ours, and in brackets ours minus the paper's. These are counts: a difference of one would "
         "be an error, not chance. The counts printed for network 7 are those of two filters.",
-    )  # fmt: skip
+    )
 
 
 def results_table(summaries: Sequence[Summary]) -> Table:
     """The paper's table of a study: its row, then ours of each engine with the difference."""
     study = summaries[0].study
     measures = tuple(published(study.name)[0].numbers)
-    found = {id(summary): compare(summary) for summary in summaries}
-    rows: list[tuple[Cell | str, ...]] = []
-    groups = []
-    for setting in _settings_in(summaries):
-        lines: list[tuple[Cell | str, ...]] = []
-        printed = published_row(study, setting)
-        if printed is not None:
-            numbers = (str(printed.numbers[measure]) for measure in measures)
-            lines.append(("paper", str(printed.run_count), *numbers))
-        for summary in summaries:
-            one = summary.of_setting(setting)
-            if one is not None:
-                compared = {c.measure: c for c in found[id(summary)] if c.setting == setting}
-                cells = (_ours(one, compared.get(measure), measure) for measure in measures)
-                lines.append((summary.engine_name, str(len(one.rows)), *cells))
-        rows += [(*_setting_cells(study, setting), *line) for line in lines]
-        groups.append(len(lines))
-    return Table(
+
+    def cells(summary: Summary, one: SettingSummary) -> Cells:
+        numbers = (_ours(summary, one, measure) for measure in measures)
+        return summary.engine_name, str(len(one.rows)), *numbers
+
+    return _by_setting(
+        summaries,
         study.name,
         f"{study.title}: results",
-        (*study.columns.values(), "source", "runs", *(HEADS[measure] for measure in measures)),
-        rows,
+        ("source", "runs", *(MEASURES[measure] for measure in measures)),
+        cells,
         "Test accuracy (min, max, mean, median), training accuracy and constraints left "
         "unsatisfied. In brackets: ours minus the paper's.",
-        groups,
+        with_paper=True,
     )
 
 
-def _ours(one: SettingSummary, found: Comparison | None, measure: str) -> Cell:
+def _ours(summary: Summary, one: SettingSummary, measure: str) -> Cell:
+    same = (c for c in summary.comparisons if (c.setting, c.measure) == (one.setting, measure))
+    found = next(same, None)
     if found is None:
         return Cell(f"{one.number(measure):.3f}")
     text = f"{found.difference:+.{found.places}f}"
@@ -118,19 +93,12 @@ def agreement_table(summaries: Sequence[Summary]) -> Table:
     """Count the paper's numbers by what their differences are."""
     rows = []
     for summary in summaries:
-        found = compare(summary)
+        found = summary.comparisons
         counts = [sum(one.verdict is verdict for one in found) for verdict in Verdict]
         gaps = [abs(one.difference) for one in found if one.measure == "test_mean"]
-        texts = (
-            summary.study.title,
-            summary.engine_name,
-            f"{len(summary.rows):,}",
-            str(len(found)),
-            *map(str, counts),
-            f"{np.mean(gaps):.3f}" if gaps else "-",
-            f"{np.max(gaps):.3f}" if gaps else "-",
-        )
-        rows.append(texts)
+        ends = [f"{np.mean(gaps):.3f}", f"{np.max(gaps):.3f}"] if gaps else ["-", "-"]
+        names = summary.study.title, summary.engine_name, f"{len(summary.rows):,}"
+        rows.append((*names, str(len(found)), *map(str, counts), *ends))
     return Table(
         "agreement",
         "Agreement",
@@ -151,78 +119,73 @@ def replicas_table(summaries: Sequence[Summary]) -> Table:
         "25 vote": "small_committee_accuracy",
         "all feasible vote": "committee_accuracy",
     }
-    rows, groups = [], []
-    for setting in _settings_in(summaries):
-        printed = published_row(study, setting)
-        known = [(one, run) for one in summaries if (run := one.of_setting(setting)) is not None]
-        groups.append(len(known))
-        for summary, one in known:
-            texts = (
-                summary.engine_name,
-                str(printed.numbers["test_mean"]) if printed else "",
-                *(_number(one.mean(name)) for name in means.values()),
-                f"{one.mean('committee_size'):.0f}",
-                f"{100 * (one.values('feasible_count') > 0).mean():.0f} %",
-            )
-            rows.append((*_setting_cells(study, setting), *texts))
-    return Table(
+
+    def cells(summary: Summary, one: SettingSummary) -> Cells:
+        printed = published_row(study, one.setting)
+        numbers = [one.mean(name) for name in means.values()]
+        return (
+            summary.engine_name,
+            str(printed.numbers["test_mean"]) if printed else "",
+            *("-" if np.isnan(number) else f"{number:.3f}" for number in numbers),
+            f"{one.mean('committee_size'):.0f}",
+            f"{100 * (one.values('feasible_count') > 0).mean():.0f} %",
+        )
+
+    return _by_setting(
+        summaries,
         f"{study.name}-replicas",
         f"{study.title}: the other replicas",
-        (*study.columns.values(), "source", "paper", *means, "members",
-         "runs with a feasible network"),
-        rows,
+        ("source", "paper", *means, "members", "runs with a feasible network"),
+        cells,
         "Mean test accuracy of the network of lowest energy (the paper's choice), of the feasible "
         "network of lowest energy, and of committees of feasible networks of one run.",
-        groups,
-    )  # fmt: skip
+    )
 
 
 def draws_table(summary: Summary) -> Table:
     """The same networks on other draws of test images."""
     study, seeds = summary.study, summary.study.data_seeds
-    rows = []
-    for one in summary.settings:
+
+    def cells(_: Summary, one: SettingSummary) -> Cells:
         means = one.draws(seeds).mean(axis=1)
         error = one.values("test_accuracy").std() / max(len(one.rows) - 1, 1) ** 0.5
-        texts = (
-            *(f"{mean:.3f}" for mean in means),
-            f"{means.std(ddof=1):.3f}",
-            f"{error:.3f}" if len(one.rows) > 1 else "",
-            f"{one.mean('all_accuracy'):.3f}",
-        )
-        rows.append((*_setting_cells(study, one.setting), *texts))
-    return Table(
+        numbers = *means, means.std(ddof=1), error, one.mean("all_accuracy")
+        texts = [f"{number:.3f}" for number in numbers]
+        return texts if len(one.rows) > 1 else [*texts[:-2], "", texts[-1]]
+
+    return _by_setting(
+        [summary],
         f"{study.label}-draws-table",
         f"{study.title}: the effect of the draw of test images ({summary.engine_name})",
-        (*study.columns.values(), *(f"seed {seed}" for seed in seeds), "between draws",
-         "error of the mean", "all 1,200 images"),
-        rows,
+        (*(f"seed {s}" for s in seeds), "between draws", "error of the mean", "all 1,200 images"),
+        cells,
         "Mean test accuracy of the same networks on five draws of 40 test images, the standard "
         "deviation between the draws, the standard error of the mean over runs, and the mean on "
         "all images with two pixels inverted.",
-    )  # fmt: skip
+    )
 
 
 def temperatures_table(summary: Summary) -> Table:
     """Temperatures that Nelder-Mead found, or their range over the runs."""
-    rows = []
-    for one in summary.settings:
+
+    def cells(_: Summary, one: SettingSummary) -> Cells:
+        both = one.values("hottest"), one.values("coldest")
+        ends = [(f"{values.min():.3g}", f"{values.max():.3g}") for values in both]
         tuned = summary.preparations.get(canonical(one.setting))
-        texts = (
-            _range(one.values("hottest")),
-            _range(one.values("coldest")),
+        return (
+            *(low if low == high else f"{low} to {high}" for low, high in ends),
             f"{tuned.record.get('lowest_energy', float('nan')):g}" if tuned else "",
             str(tuned.record.get("anneal_count")) if tuned else "",
         )
-        rows.append((*_setting_cells(summary.study, one.setting), *texts))
-    return Table(
+
+    return _by_setting(
+        [summary],
         f"{summary.study.label}-temperatures",
         f"{summary.study.title}: temperatures ({summary.engine_name})",
-        (*summary.study.columns.values(), "hottest", "coldest", "lowest energy while tuning",
-         "anneals"),
-        rows,
+        ("hottest", "coldest", "lowest energy while tuning", "anneals"),
+        cells,
         "In units of energy, as Nelder-Mead left them.",
-    )  # fmt: skip
+    )
 
 
 def making_table(summaries: Sequence[Summary]) -> Table:
@@ -231,13 +194,12 @@ def making_table(summaries: Sequence[Summary]) -> Table:
     for summary in summaries:
         study = summary.study
         counts = sorted({len(one.rows) for one in summary.settings})
-        tuned = {"once": "once per setting", "each": "each run"}[study.tune]
         texts = (
             study.label,
             f"{len(summary.settings)} of {len(study.settings)}",
             f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}",
             f"{study.replica_count:,} x {study.sweep_count:,}",
-            tuned if study.engine == "paper" else "measured, not tuned",
+            TUNED[study.tune] if study.engine == "paper" else "measured, not tuned",
             str(study.seed),
             duration(summary.seconds),
             study.digest[:12],
@@ -252,34 +214,43 @@ def making_table(summaries: Sequence[Summary]) -> Table:
     )  # fmt: skip
 
 
-def _settings_in(summaries: Sequence[Summary]) -> list[Setting]:
-    """Settings with runs in any of the summaries, in the order of the studies."""
-    every = {canonical(one.setting): one.setting for s in summaries for one in s.settings}
-    order = {canonical(setting): None for s in summaries for setting in s.study.settings}
-    return [every[text] for text in order if text in every]
-
-
-def _setting_cells(study: PaperStudy, setting: Setting) -> tuple[str, ...]:
-    values = (setting[name] for name in study.columns)
-    return tuple(
-        "-" if one is None else f"{one:.2f}" if isinstance(one, float) else str(one)
-        for one in values
-    )
-
-
-def _number(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3f}"
-
-
-def _range(values: Values) -> str:
-    low, high = f"{values.min():.3g}", f"{values.max():.3g}"
-    return low if low == high else f"{low} to {high}"
+def _by_setting(
+    summaries: Sequence[Summary],
+    name: str,
+    title: str,
+    heads: Sequence[str],
+    cells: Callable[[Summary, SettingSummary], Cells],
+    caption: str,
+    *,
+    with_paper: bool = False,
+) -> Table:
+    """A row for each setting and study with runs of it, in the order of the studies."""
+    columns = summaries[0].study.columns
+    every = {canonical(one): one for summary in summaries for one in summary.study.settings}
+    rows, groups = [], []
+    for setting in every.values():
+        known = [(one, runs) for one in summaries if (runs := one.of_setting(setting)) is not None]
+        lines = [cells(*pair) for pair in known]
+        printed = published_row(summaries[0].study, setting)
+        if lines and with_paper and printed is not None:
+            numbers = map(str, printed.numbers.values())
+            lines.insert(0, ("paper", str(printed.run_count), *numbers))
+        values = (setting[key] for key in columns)
+        texts = [
+            f"{v:.2f}" if isinstance(v, float) else "-" if v is None else str(v) for v in values
+        ]
+        rows += [(*texts, *line) for line in lines]
+        groups += [len(lines)] if lines else []
+    is_grouped = "source" in heads
+    heads = (*columns.values(), *heads)
+    return Table(name, title, heads, rows, caption, groups if is_grouped else ())
 
 
 def report_of(stores: Sequence[Store]) -> Report:
     """Arrange everything that the stores have; those of other studies get their means."""
     summaries = in_order(Summary.of(store) for store in stores if store.spec["name"] in STUDIES)
-    sections = [Section("overview", "Overview", _overview(summaries))]
+    overview = [agreement_table(summaries), making_table(summaries)] if summaries else []
+    sections = [Section("overview", "Overview", overview)]
     sections.append(Section("table1", "Networks", [counts_table()]))
     for name, kind in STUDIES.items():
         some = [one for one in summaries if one.study.name == name]
@@ -309,10 +280,6 @@ def in_order(summaries: Iterable[Summary]) -> list[Summary]:
         return list(STUDIES).index(study.name), study.engine != "paper", study.tune != "once"
 
     return sorted((summary for summary in summaries if summary.rows), key=key)
-
-
-def _overview(summaries: Sequence[Summary]) -> list[Table]:
-    return [agreement_table(summaries), making_table(summaries)] if summaries else []
 
 
 def _parts(summaries: Sequence[Summary]) -> list[Table | Picture]:
