@@ -11,7 +11,8 @@ import pytest
 import qubonn as qn
 from inference.graphs import GRAPHS, random_inputs
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
-from qubonn.inference import PackedInputs, PackedNetwork, is_worth_packing
+from qubonn.inference import PackedInputs, PackedNetwork
+from qubonn.network.forward import is_worth_packing
 
 DENSE = GRAPHS["dense"]
 CYCLIC = qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1)
@@ -159,7 +160,7 @@ class TestWhatIsWorthPacking:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         has_run: set[bool] = set()
-        monkeypatch.setattr("qubonn.inference.packed_network._has_run", has_run)
+        monkeypatch.setattr("qubonn.inference.packed_network.has_run", has_run)
         dense = qn.Topology.dense(784, 128, 10)
         convolution = qn.Topology.parse("conv(5x5x8)", inputs=(28, 28), outputs=10)
         sizes = (10, 100, 10_000)

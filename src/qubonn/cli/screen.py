@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -31,8 +31,10 @@ class Screen:
 
     as_json: bool = False
     verbose: int = 0
+    is_watched: bool = field(init=False)  # whether progress is shown: stderr is a terminal
 
     def __post_init__(self) -> None:
+        self.is_watched = sys.stderr.isatty()
         if self.verbose:
             handler, logger = logging.StreamHandler(), logging.getLogger("qubonn")
             handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
@@ -48,11 +50,6 @@ class Screen:
     def has_blocks(self) -> bool:
         """Whether block characters can be shown."""
         return self.is_terminal and "utf" in (sys.stdout.encoding or "").lower()
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether progress is shown: standard error is a terminal."""
-        return sys.stderr.isatty()
 
     def heading(self, text: str) -> None:
         """Begin a section."""

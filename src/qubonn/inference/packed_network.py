@@ -27,9 +27,7 @@ from qubonn.topology import Topology
 ARCS_PER_THREAD = 10**8  # times examples; fewer are counted before a thread has started
 BLOCKS_AT_ONCE = 4  # of inputs that are still in the cache when they are read
 CHUNKS = BLOCK // CHUNK
-WORTH_IT = 10**7  # arcs times examples: a millisecond for NumPy
-WORTH_LOADING = 10**9  # the same where Numba and compiled kernels must be loaded first
-_has_run: set[bool] = set()  # whether kernels with planes and without are loaded
+has_run: set[bool] = set()  # whether kernels with planes and without are loaded
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,16 +138,8 @@ class PackedNetwork:
         work = self.topology.arc_count * self.member_count * inputs.example_count
         threads = threads_for(work, ARCS_PER_THREAD, self.thread_count)
         share(run, -(-chunk_count // CHUNKS), threads, most_at_once=BLOCKS_AT_ONCE)
-        _has_run.add(bool(tables.plane_count))
+        has_run.add(bool(tables.plane_count))
         return votes, spins
-
-
-def is_worth_packing(topology: Topology, example_count: int, member_count: int = 1) -> bool:
-    """Return whether packed prediction pays; small work is done before the kernels are loaded."""
-    work = topology.arc_count * example_count * member_count
-    if work < WORTH_IT or (work < WORTH_LOADING and not _has_run):
-        return False
-    return work >= WORTH_LOADING or bool(program_of(topology).tables.plane_count) in _has_run
 
 
 def _new_buffers(tables: Tables) -> tuple[Buffers, Any]:

@@ -23,8 +23,16 @@ from qubonn.checks import (
 )
 from qubonn.encoding import Reading
 from qubonn.errors import RangeError, TopologyError
-from qubonn.inference import PackedNetwork, is_worth_packing
-from qubonn.network.forward import ForwardPass, LevelPlan, Margins, plan_levels, run_forward, sign
+from qubonn.inference import PackedNetwork
+from qubonn.network.forward import (
+    ForwardPass,
+    LevelPlan,
+    Margins,
+    is_worth_packing,
+    plan_levels,
+    run_forward,
+    sign,
+)
 from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.settling import Settled, settle
 from qubonn.network.summary import Summary, accuracy, summarise

@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix, SpinVector
 from qubonn.encoding import Reading
+from qubonn.inference import packed_network
+from qubonn.inference.program import program_of
 from qubonn.topology import Topology
 
 CHUNK_BYTES = 64 << 20  # of float32 activations held at once
+WORTH_IT = 10**7  # arcs times examples: a millisecond for NumPy
+WORTH_LOADING = 10**9  # the same where Numba and compiled kernels must be loaded first
 
 
 def sign(values: NDArray[Any]) -> NDArray[np.int8]:
@@ -141,6 +145,14 @@ def run_forward(
             follows = ~is_clamped[level.nodes]
             spins[rows, level.nodes[follows]] = sign(found[:, follows])
     return ForwardPass(spins, sums, topology.output_count)
+
+
+def is_worth_packing(topology: Topology, example_count: int, member_count: int = 1) -> bool:
+    """Return whether prediction in bits pays; small work is done before the kernels are loaded."""
+    work, loaded = topology.arc_count * example_count * member_count, packed_network.has_run
+    if work < WORTH_IT or (work < WORTH_LOADING and not loaded):
+        return False
+    return work >= WORTH_LOADING or bool(program_of(topology).tables.plane_count) in loaded
 
 
 def chunks(row_count: int, node_count: int) -> Iterator[slice]:

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import SpinMatrix, require_count, require_matrix
 from qubonn.encoding import CodeBook, Reading, require_reading
 from qubonn.errors import FileFormatError, RangeError, TopologyError
-from qubonn.inference import PackedNetwork, is_worth_packing
+from qubonn.inference import PackedNetwork
 from qubonn.network import BinaryNetwork, Summary
 from qubonn.network.binary_network import network_arrays
 from qubonn.network.files import network_of, unpacked
-from qubonn.network.forward import decide
+from qubonn.network.forward import decide, is_worth_packing
 from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.summary import accuracy, summarise
 from qubonn.storage import write_arrays
