@@ -46,13 +46,13 @@ def residuals(variables: Variables, assignment: Assignment) -> NDArray[np.int64]
     fan_in = topology.fan_in[topology.input_count :]
     positive_count = (sums + fan_in + 1) // 2  # rho in the paper
     own_bits = (assignment.activation_spins[:, topology.input_count :] > 0).astype(np.int64)
-    exact = (
-        positive_count
-        + variables.structure.shift
-        - 2**variables.structure.top_bit * own_bits
-        - assignment.counts
-    )
-    return exact + _excess_of_products(variables, assignment)
+    structure = variables.structure
+    exact = positive_count + structure.shift - 2**structure.top_bit * own_bits - assignment.counts
+    if assignment.product_bits is None:
+        return np.asarray(exact)
+    errors = product_errors(variables, assignment).astype(np.int64)
+    neurons = topology.target_of[structure.product_arcs] - topology.input_count
+    return exact + _sums_by_neuron(variables, neurons, 2 * errors)  # 2 * (psi - v*y) of each arc
 
 
 def product_errors(variables: Variables, assignment: Assignment) -> NDArray[np.int8]:
@@ -73,18 +73,15 @@ def exact_products(variables: Variables, assignment: Assignment) -> BitMatrix:
 
 def pack(variables: Variables, assignment: Assignment) -> BitVector:
     """Write an assignment as one bit per variable, in the order of `Variables`."""
-    network = assignment.network
+    network, structure = assignment.network, variables.structure
     products = assignment.product_bits
     if products is None:
         products = exact_products(variables, assignment)
-    counts = (
-        assignment.counts[:, variables.structure.count_neuron] >> variables.structure.count_place
-        & 1
-    )
+    counts = assignment.counts[:, structure.count_neuron] >> structure.count_place & 1
     parts = (
         network.weight_spins > 0,
         network.bias_spins > 0,
-        assignment.activation_spins[:, variables.structure.free_nodes] > 0,
+        assignment.activation_spins[:, structure.free_nodes] > 0,
         counts,
         products,
     )
@@ -100,28 +97,13 @@ def unpack(variables: Variables, bits: ArrayLike) -> Assignment:
             f"got shape {state.shape}: decode the rows of a matrix one by one"
         )
     weights, biases, activations, counts, products = np.split(state, variables.starts[1:-1])
-    examples = variables.example_count
+    examples, structure = variables.example_count, variables.structure
     network = BinaryNetwork(variables.topology, 2 * weights - 1, 2 * biases - 1)
     spins = (2 * variables.known_bits - 1).astype(np.int8)
-    spins[:, variables.structure.free_nodes] = 2 * activations.reshape(examples, -1) - 1
-    return Assignment(network, spins, _counts(variables, counts), products.reshape(examples, -1))
-
-
-def _counts(variables: Variables, bits: BitVector) -> NDArray[np.int64]:
-    values = (
-        bits.reshape(variables.example_count, -1).astype(np.int64)
-        << variables.structure.count_place
-    )
-    return _sums_by_neuron(variables, variables.structure.count_neuron, values)
-
-
-def _excess_of_products(variables: Variables, assignment: Assignment) -> NDArray[np.int64] | int:
-    """2 * (psi - v*y), summed over the arcs into each neuron."""
-    if assignment.product_bits is None:
-        return 0
-    arcs, first = variables.structure.product_arcs, variables.topology.input_count
-    errors = product_errors(variables, assignment).astype(np.int64)
-    return _sums_by_neuron(variables, variables.topology.target_of[arcs] - first, 2 * errors)
+    spins[:, structure.free_nodes] = 2 * activations.reshape(examples, -1) - 1
+    parts = counts.reshape(examples, -1).astype(np.int64) << structure.count_place
+    whole = _sums_by_neuron(variables, structure.count_neuron, parts)
+    return Assignment(network, spins, whole, products.reshape(examples, -1))
 
 
 def _sums_by_neuron(

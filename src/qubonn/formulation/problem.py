@@ -7,7 +7,6 @@ Paper, eq:training, eq:training-som and eq:augmented-training in one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +35,7 @@ from qubonn.formulation.terms import (
 )
 from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork, Margins
+from qubonn.network.binary_network import require_topology
 from qubonn.network.forward import plan_levels, run_forward, sign
 from qubonn.quadratic import Hamiltonian, Qubo
 from qubonn.topology import Topology
@@ -107,8 +107,11 @@ class TrainingProblem:
 
     def __post_init__(self) -> None:
         # checked, frozen and as spins before anything is built on them
-        _set(self, "inputs", sign(self._checked_inputs()))
-        _set(self, "outputs", self._checked_outputs())
+        columns = require_topology(self.topology).input_count
+        inputs = require_real_matrix("inputs", self.inputs, columns=columns, of="input neuron")
+        _set(self, "inputs", sign(inputs))
+        columns = self.topology.output_count
+        _set(self, "outputs", self._spins("outputs", self.outputs, columns, "output neuron"))
         for name in ("product_strength", "margin_strength"):
             object.__setattr__(self, name, require_strength(name, getattr(self, name)))
         if self.output_strength is not None:
@@ -196,15 +199,14 @@ class TrainingProblem:
         Terms are "activation" (H1), "product" (H2), "margin" (H_som), "field" (H_ext), "output"
         where outputs are free, and the names of extra terms.
         """
+        variables, terms = self.variables, {one.name: one for one in self.energy_terms}
+        if term in terms:
+            return terms[term].hamiltonian(variables)
         if term is not None:
-            return self._term(term).hamiltonian(self.variables)
-        return Hamiltonian.total(
-            [
-                one.sign * one.strength * one.hamiltonian(self.variables)
-                for one in self.energy_terms
-                if one.strength
-            ]
-        )
+            free = "" if "output" in terms else " or, where output_strength is given, 'output'"
+            raise RangeError(f"term must be {', '.join(map(repr, terms))}{free}; got {term!r}")
+        weighed = [(one.sign * one.strength, one) for one in self.energy_terms if one.strength]
+        return Hamiltonian.total([factor * one.hamiltonian(variables) for factor, one in weighed])
 
     def qubo(self, term: str | None = None) -> Qubo:
         """Build the QUBO of the whole energy, or of one term before its factor.
@@ -229,7 +231,7 @@ class TrainingProblem:
 
     def decode(self, bits: ArrayLike) -> BinaryNetwork:
         """Return the network whose weights and biases stand in a full assignment."""
-        return unpack(self.variables, bits).network
+        return self.read(bits).network
 
     def read(self, bits: ArrayLike) -> Assignment:
         """Return a full assignment as named parts: network, activations, counts and products."""
@@ -259,36 +261,24 @@ class TrainingProblem:
 
     def terms(self, bits: ArrayLike) -> Terms:
         """Return H1, H2, H_som, H_ext and the total of a full assignment."""
-        return self._terms(unpack(self.variables, bits))
+        return evaluate_terms(self.energy_terms, self.variables, self.read(bits))
 
     def violations(self, bits: ArrayLike) -> Violations:
         """Return which activation and product constraints a full assignment fails."""
-        return find_violations(self.variables, unpack(self.variables, bits))
+        return find_violations(self.variables, self.read(bits))
 
     def certify(self, network: BinaryNetwork, activations: ArrayLike | None = None) -> Certificate:
         """Write the network out as a full assignment and evaluate it, without building the QUBO."""
         assignment = self.assignment(network, activations)
+        terms = evaluate_terms(self.energy_terms, self.variables, assignment)
         sums = network.pre_activations_at(assignment.activation_spins)
-        return Certificate(
-            self._terms(assignment),
-            find_violations(self.variables, assignment),
-            Margins(np.abs(sums)),
-        )
+        found = find_violations(self.variables, assignment)
+        return Certificate(terms, found, Margins(np.abs(sums)))
 
     def __repr__(self) -> str:
         return f"TrainingProblem({self.topology!r}, {self.example_count} examples)"
 
     # ---- helpers ----
-
-    def _term(self, name: str) -> Term:
-        terms = {term.name: term for term in self.energy_terms}
-        if name not in terms:
-            free = "" if "output" in terms else " or, where output_strength is given, 'output'"
-            raise RangeError(f"term must be {', '.join(map(repr, terms))}{free}; got {name!r}")
-        return terms[name]
-
-    def _terms(self, assignment: Assignment) -> Terms:
-        return evaluate_terms(self.energy_terms, self.variables, assignment)
 
     def _activations(self, network: BinaryNetwork) -> SpinMatrix:
         """Activations of all nodes; outputs clamped where they are fixed."""
@@ -316,33 +306,12 @@ class TrainingProblem:
             chosen.append(states[np.argmin(wrong_count)])
         return np.stack(chosen)
 
-    def _checked_inputs(self) -> NDArray[Any]:
-        if not isinstance(self.topology, Topology):
-            raise TopologyError(
-                f"topology must be a Topology, for example Topology.dense(25, 3, 2); "
-                f"got {type(self.topology).__name__}"
-            )
-        return require_real_matrix(
-            "inputs", self.inputs, columns=self.topology.input_count, of="input neuron"
-        )
-
-    def _checked_outputs(self) -> SpinMatrix:
-        return require_spin_matrix(
-            "outputs",
-            self.outputs,
-            columns=self.topology.output_count,
-            of="output neuron",
-            rows=self.example_count,
-        )
+    def _spins(self, name: str, values: ArrayLike, columns: int, of: str) -> SpinMatrix:
+        rows = self.example_count
+        return require_spin_matrix(name, values, columns=columns, of=of, rows=rows)
 
     def _checked_activations(self, activations: ArrayLike) -> SpinMatrix:
-        spins = require_spin_matrix(
-            "activations",
-            activations,
-            columns=self.topology.node_count,
-            of="node",
-            rows=self.example_count,
-        )
+        spins = self._spins("activations", activations, self.topology.node_count, "node")
         known_spins = 2 * self.variables.known_bits - 1
         differs = (spins != known_spins) & self.variables.structure.is_known
         if differs.any():

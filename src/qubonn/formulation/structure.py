@@ -33,9 +33,7 @@ class Alike:
     neurons: IntVector  # G
     is_known: bool  # their own activation
     top_bit: int  # n_j
-    known_sources: NDArray[
-        np.int64
-    ]  # G x known arcs; 1 x known arcs where all neurons see the same
+    known_sources: NDArray[np.int64]  # G x known arcs, or 1 x known arcs if all see the same
     free_sources: NDArray[np.int64]  # G x free arcs
     parameters: NDArray[np.int64]  # G x variables of bias, weights of known arcs, of free arcs
     product_rank: NDArray[np.int64]  # G x free arcs: place among the products of one example
@@ -108,15 +106,14 @@ class Structure:
         known_sources = topology.source_of[known_arcs]
         if (known_sources == known_sources[0]).all():
             known_sources = known_sources[:1]
+        biases = topology.weight_count + neurons[:, np.newaxis]
         return Alike(
             neurons=neurons,
             is_known=bool(self.is_known[nodes[0]]),
             top_bit=top_bit,
             known_sources=known_sources,
             free_sources=topology.source_of[free_arcs],
-            parameters=np.concatenate(
-                [topology.weight_count + neurons[:, None], topology.weight_of[arcs]], axis=1
-            ),
+            parameters=np.concatenate([biases, topology.weight_of[arcs]], axis=1),
             product_rank=np.searchsorted(self.product_arcs, free_arcs),
             count_rank=self._count_start[neurons][:, None] + np.arange(top_bit),
         )

@@ -7,7 +7,7 @@ bits by example, then node, then bit (lowest first); products by example, then a
 exist where they are not known, count bits below the top bit, products where the source is free.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -79,9 +79,8 @@ class Variables:
     def activation_variables(self) -> NDArray[np.int64]:
         """Variable of each example and node, -1 where the activation is known: y in the paper."""
         numbers = np.full((self.example_count, self.topology.node_count), -1)
-        numbers[:, self.structure.free_nodes] = self._block(
-            self.starts[2], len(self.structure.free_nodes)
-        )
+        nodes = self.structure.free_nodes
+        numbers[:, nodes] = self._block(self.starts[2], len(nodes))
         return numbers
 
     @cached_property
@@ -127,9 +126,6 @@ class Labels(Sequence[Label]):
         if not 0 <= place < len(self):
             raise IndexError(f"variable numbers lie in 0..{len(self) - 1}; got {number}")
         return self._label(place)
-
-    def __iter__(self) -> Iterator[Label]:
-        return (self._label(number) for number in range(len(self)))
 
     def _label(self, number: int) -> Label:
         variables, structure = self.variables, self.variables.structure

@@ -48,10 +48,9 @@ def coupling_bound(variables: Variables) -> int:
     for alike in variables.structure.alike:
         shared = 1 + alike.known_count + alike.free_count
         own = 2 * alike.free_count + alike.top_bit + (not alike.is_known)
-        per_example = shared * own + own * (own + 1) // 2
-        total += len(alike.neurons) * (
-            shared * (shared + 1) // 2 + variables.example_count * per_example
-        )
+        in_each = shared * own + own * (own + 1) // 2
+        in_all = shared * (shared + 1) // 2 + variables.example_count * in_each
+        total += len(alike.neurons) * in_all
     return total + 4 * variables.example_count * len(variables.structure.product_arcs)
 
 
@@ -63,22 +62,17 @@ def _affine_forms(variables: Variables, alike: Alike) -> AffineForms:
     if alike.is_known:
         own_bits = variables.known_bits[:, own_nodes].T.astype(np.int64)
         constants = constants - (own_bits << alike.top_bit)
+    # +1 for the bias, the source's spin for a known arc, -1 for a free arc
+    shared = np.ones((*known_bits.shape[:2], alike.parameters.shape[1]), dtype=np.int8)
+    shared[..., 1 : 1 + alike.known_count] = 2 * known_bits - 1
+    shared[..., 1 + alike.known_count :] = -1
     return AffineForms(
         constants=constants,
         shared=alike.parameters,
-        shared_values=_shared_values(known_bits, alike.free_count),
+        shared_values=shared,
         own=_own_numbers(variables, alike, own_nodes),
         own_values=_own_values(alike.free_count, alike.top_bit, alike.is_known),
     )
-
-
-def _shared_values(known_bits: NDArray[np.int8], free_count: int) -> NDArray[np.int8]:
-    """+1 for the bias, the source's spin for a known arc, -1 for a free arc."""
-    groups, examples, known_count = known_bits.shape
-    values = np.ones((groups, examples, 1 + known_count + free_count), dtype=np.int8)
-    values[..., 1 : 1 + known_count] = 2 * known_bits - 1
-    values[..., 1 + known_count :] = -1
-    return values
 
 
 def _own_numbers(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from qubonn.checks import require_real_vector
 from qubonn.errors import ShapeError
@@ -29,7 +29,11 @@ class Field:
 
     def __post_init__(self) -> None:
         for name in ("weights", "biases"):
-            object.__setattr__(self, name, _finite_vector(name, getattr(self, name)))
+            array = require_real_vector(f"field {name}", getattr(self, name))
+            is_whole = (array == np.rint(array)).all() and (np.abs(array) < 2**53).all()
+            # integers where possible, so that energies stay exact
+            checked = array.astype(np.int64 if is_whole else np.float64)
+            object.__setattr__(self, name, checked)
 
     @classmethod
     def zero(cls, topology: Topology) -> "Field":
@@ -80,10 +84,3 @@ class FieldTerm:
 def _pull(bits: NDArray[np.int64], strengths: NDArray[Any]) -> Hamiltonian:
     total = strengths.sum().item()
     return Hamiltonian.linear(bits, 2 * strengths) - Hamiltonian.constant(total)
-
-
-def _finite_vector(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return int64 where all strengths are whole numbers, so that energies stay exact."""
-    array = require_real_vector(f"field {name}", values)
-    is_whole = (array == np.rint(array)).all() and (np.abs(array) < 2**53).all()
-    return array.astype(np.int64 if is_whole else np.float64)

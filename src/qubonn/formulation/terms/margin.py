@@ -39,17 +39,16 @@ class MarginTerm:
 
 def _of_free_neurons(variables: Variables) -> Hamiltonian:
     """(2 y - 1) * (2**(n+1) * y + 2 * chi - least), opened for a variable y."""
-    first = variables.topology.input_count
-    is_free = ~variables.structure.is_known[first:]
-    neurons = np.flatnonzero(is_free)
-    y = variables.activation_variables[:, first + neurons]
-    least = _least(variables)[neurons]
-    bits = np.flatnonzero(is_free[variables.structure.count_neuron])
+    first, structure = variables.topology.input_count, variables.structure
+    is_free = ~structure.is_known[first:]
+    y = variables.activation_variables[:, first:][:, is_free]
+    least = _least(variables)[is_free]
+    bits = np.flatnonzero(is_free[structure.count_neuron])
     s = variables.count_variables[:, bits]
-    weight = 2 * 2 ** variables.structure.count_place[bits]  # of the bit in 2 * chi
-    y_of_s = variables.activation_variables[:, first + variables.structure.count_neuron[bits]]
+    weight = 2 * 2 ** structure.count_place[bits]  # of the bit in 2 * chi
+    y_of_s = variables.activation_variables[:, first + structure.count_neuron[bits]]
     return (
-        Hamiltonian.linear(y, 2 ** (variables.structure.top_bit[neurons] + 1) - 2 * least)
+        Hamiltonian.linear(y, 2 ** (structure.top_bit[is_free] + 1) - 2 * least)
         + Hamiltonian.quadratic(y_of_s, s, 2 * weight)
         + Hamiltonian.linear(s, -weight)
         + Hamiltonian.constant(variables.example_count * int(least.sum()))
@@ -58,22 +57,15 @@ def _of_free_neurons(variables: Variables) -> Hamiltonian:
 
 def _of_known_neurons(variables: Variables) -> Hamiltonian:
     """The same for outputs whose activation is a known bit: linear in the count bits."""
-    first = variables.topology.input_count
-    is_known = variables.structure.is_known[first:]
-    neurons = np.flatnonzero(is_known)
-    known = variables.known_bits[:, first + neurons].astype(np.int64)
-    constant = (2 * known - 1) * (
-        2 ** (variables.structure.top_bit[neurons] + 1) * known - _least(variables)[neurons]
-    )
-    bits = np.flatnonzero(is_known[variables.structure.count_neuron])
-    spins = (
-        2 * variables.known_bits[:, first + variables.structure.count_neuron[bits]].astype(np.int64)
-        - 1
-    )
-    weight = 2 * 2 ** variables.structure.count_place[bits]
-    return Hamiltonian.linear(
-        variables.count_variables[:, bits], spins * weight
-    ) + Hamiltonian.constant(int(constant.sum()))
+    first, structure = variables.topology.input_count, variables.structure
+    is_known = structure.is_known[first:]
+    spins = 2 * variables.known_bits[:, first:].astype(np.int64) - 1  # of neurons, where known
+    own, top = spins[:, is_known], 2 ** structure.top_bit[is_known]
+    constant = own * (top * (own + 1) - _least(variables)[is_known])
+    bits = np.flatnonzero(is_known[structure.count_neuron])
+    rewards = spins[:, structure.count_neuron[bits]] * 2 * 2 ** structure.count_place[bits]
+    counts = Hamiltonian.linear(variables.count_variables[:, bits], rewards)
+    return counts + Hamiltonian.constant(int(constant.sum()))
 
 
 def _least(variables: Variables) -> IntVector:
