@@ -1,24 +1,35 @@
 """A QUBO as a file, in the format that the suffix names.
 
-Qubo <-> .npz (ours: compact and fast) or .qubo (the text of qbsolv, which many programs read);
-Qubo -> .bqm (dimod's own).  All keep every coefficient, the offset and the labels exactly.  A file
-is written whole or not at all, and reading one runs no code from it.
+Qubo <-> .npz (ours: compact, fast, readable by numpy alone) or .qubo (the text of qbsolv, which
+many programs read); Qubo -> .bqm (dimod's own).  All keep every coefficient, the offset and the
+labels exactly.  A file is written whole or not at all, and reading one runs no code from it.
+
+| array of .npz | holds |
+|---|---|
+| format, version | "qubonn-qubo", 1 |
+| linear, couplings, offset | int64 or float64, all three alike |
+| rows, columns | int32, the ends of each coupling: row < column, sorted by row, then column |
+| labels | uint8: JSON text, a list with one label a variable, or null for 0, 1, 2 ... |
 """
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError, QubonnError
-from qubonn.quadratic.file_labels import plain_labels
-from qubonn.quadratic.npz_file import read_npz, write_npz
+from qubonn.quadratic.file_labels import are_default, plain_labels, read_labels
 from qubonn.quadratic.qbsolv_file import read_qbsolv, write_qbsolv
 from qubonn.quadratic.qubo import Qubo, magnitude
-from qubonn.storage import shown, write_whole
+from qubonn.storage import parse_json, read_arrays, shown, write_arrays, write_whole
+
+FORMAT, VERSION = "qubonn-qubo", 1
+AXES = {"linear": 1, "rows": 1, "columns": 1, "couplings": 1, "offset": 0, "labels": 1}
 
 T = TypeVar("T")
 
@@ -65,6 +76,34 @@ def write_bqm(qubo: Qubo, path: str) -> None:
         write_whole(path, stream.read())
 
 
+def write_npz(qubo: Qubo, path: str) -> None:
+    """Write the arrays as they are."""
+    labels = plain_labels(path, qubo.labels)
+    text = json.dumps(None if are_default(labels) else labels).encode("ascii")
+    arrays: dict[str, NDArray[Any]] = {
+        "format": np.array(FORMAT),
+        "version": np.array(VERSION),
+        "linear": qubo.linear,
+        "rows": qubo.rows,
+        "columns": qubo.columns,
+        "couplings": qubo.couplings,
+        "offset": np.array(qubo.offset, dtype=qubo.linear.dtype),
+        "labels": np.frombuffer(text, dtype=np.uint8),
+    }
+    write_arrays(path, arrays)
+
+
+def read_npz(path: str) -> Qubo:
+    """Read what `write_npz` wrote; the order and range of the numbers are left to the caller."""
+    arrays = read_arrays(path)
+    for fault in _faults_of_archive(arrays):
+        raise FileFormatError(f"{path} {fault}")
+    linear, rows, columns, couplings, offset, text = (arrays[name] for name in AXES)
+    labels = parse_json(f"{path}: labels", text.tobytes())
+    names = range(len(linear)) if labels is None else read_labels(path, labels, len(linear))
+    return Qubo(linear, rows, columns, couplings, offset.item(), names)
+
+
 READERS: dict[str, Callable[[str], Qubo]] = {".npz": read_npz, ".qubo": read_qbsolv}
 WRITERS: dict[str, Callable[[Qubo, str], None]] = {
     ".npz": write_npz,
@@ -83,72 +122,75 @@ def _by_suffix(path: str | os.PathLike[str], functions: dict[str, T]) -> T:
     return function
 
 
+def _faults_of_archive(arrays: dict[str, NDArray[Any]]) -> Iterator[str]:
+    """Say which arrays of an .npz file are missing or of another kind, the worst first."""
+    if "format" not in arrays or str(arrays["format"]) != FORMAT:
+        got = shown(sorted(arrays))
+        yield f"must be a QUBO archive, with an array format = {FORMAT!r}; got arrays {got}"
+    version = arrays.get("version")
+    if version is None or version.dtype.kind != "i" or version.tolist() != VERSION:
+        got = shown(version)
+        yield f"must have version {VERSION}; got {got}: a newer qubonn may have written it"
+    for name, axes in AXES.items():
+        if name not in arrays or arrays[name].ndim != axes:
+            got = str(arrays[name].shape) if name in arrays else "none"
+            yield f"must have an array {name} of {axes} axes; got {got}"
+    offset, linear, labels = (arrays[name].dtype for name in ("offset", "linear", "labels"))
+    if offset != linear:
+        yield f"must have an offset of the type of linear; got {offset} and {linear}"
+    if labels != np.uint8:
+        yield f"must have labels of uint8, the bytes of JSON; got {labels}"
+
+
 def require_canonical(name: str, qubo: Qubo) -> Qubo:
     """Return `qubo` if its arrays are as `Qubo.of` makes them; `name` says where it is from."""
-    _require_types(name, qubo)
-    _require_order(name, qubo)
-    _require_numbers(name, qubo)
+    for find_faults in (_faults_of_types, _faults_of_order, _faults_of_numbers):
+        for fault in find_faults(qubo):
+            raise FileFormatError(f"{name}: {fault}")
     return qubo
 
 
-def _require_types(name: str, qubo: Qubo) -> None:
-    if qubo.linear.ndim != 1 or qubo.rows.ndim != 1:
-        raise FileFormatError(
-            f"{name}: linear, rows, columns and couplings must be vectors; "
-            f"got shapes {qubo.linear.shape} and {qubo.rows.shape}"
-        )
-    if qubo.rows.dtype != np.int32 or qubo.columns.dtype != np.int32:
-        raise FileFormatError(
-            f"{name}: rows and columns must be int32; got {qubo.rows.dtype}, {qubo.columns.dtype}"
-        )
-    kind = qubo.linear.dtype
-    if kind not in (np.int64, np.float64) or qubo.couplings.dtype != kind:
-        raise FileFormatError(
-            f"{name}: linear and couplings must be both int64 or both float64; "
-            f"got {kind} and {qubo.couplings.dtype}"
-        )
+def _faults_of_types(qubo: Qubo) -> Iterator[str]:
+    linear, rows, columns, couplings = qubo.linear, qubo.rows, qubo.columns, qubo.couplings
+    if linear.ndim != 1 or rows.ndim != 1:
+        shapes = f"{linear.shape} and {rows.shape}"
+        yield f"linear, rows, columns and couplings must be vectors; got shapes {shapes}"
+    if rows.dtype != np.int32 or columns.dtype != np.int32:
+        yield f"rows and columns must be int32; got {rows.dtype}, {columns.dtype}"
+    kind = linear.dtype
+    if kind not in (np.int64, np.float64) or couplings.dtype != kind:
+        got = f"{kind} and {couplings.dtype}"
+        yield f"linear and couplings must be both int64 or both float64; got {got}"
     if not isinstance(qubo.offset, int if kind == np.int64 else float):
-        raise FileFormatError(
-            f"{name}: offset must be a whole number if and only if linear is int64; "
-            f"got {shown(qubo.offset)} and {kind}"
-        )
+        got = f"{shown(qubo.offset)} and {kind}"
+        yield f"offset must be a whole number if and only if linear is int64; got {got}"
     if isinstance(qubo.offset, int) and not -(2**63) < qubo.offset < 2**63:
-        raise FileFormatError(f"{name}: a whole offset must lie within 64 bits")
+        yield "a whole offset must lie within 64 bits"
 
 
-def _require_order(name: str, qubo: Qubo) -> None:
+def _faults_of_order(qubo: Qubo) -> Iterator[str]:
     rows, columns, count = qubo.rows, qubo.columns, qubo.variable_count
     misplaced = (rows < 0) | (rows >= columns) | (columns >= count)
     if misplaced.any():
         first = int(misplaced.argmax())
-        raise FileFormatError(
-            f"{name}: couplings must have 0 <= row < column < {count}; "
-            f"coupling {first} has row {rows[first]} and column {columns[first]}"
-        )
+        got = f"coupling {first} has row {rows[first]} and column {columns[first]}"
+        yield f"couplings must have 0 <= row < column < {count}; {got}"
     falls = np.diff(rows.astype(np.int64) * count + columns) <= 0
     if falls.any():
         first = int(falls.argmax()) + 1
-        raise FileFormatError(
-            f"{name}: each coupling must occur once, sorted by row, then column; "
-            f"coupling {first} (row {rows[first]}, column {columns[first]}) is out of order"
-        )
+        got = f"coupling {first} (row {rows[first]}, column {columns[first]}) is out of order"
+        yield f"each coupling must occur once, sorted by row, then column; {got}"
 
 
-def _require_numbers(name: str, qubo: Qubo) -> None:
+def _faults_of_numbers(qubo: Qubo) -> Iterator[str]:
     for part, values in (("linear", qubo.linear), ("couplings", qubo.couplings)):
         is_bad = ~np.isfinite(values)
         if is_bad.any():
             first = int(is_bad.argmax())
-            raise FileFormatError(
-                f"{name}: {part} must be finite; number {first} is {values[first]}"
-            )
+            yield f"{part} must be finite; number {first} is {values[first]}"
     if (qubo.couplings == 0).any():
-        first = int((qubo.couplings == 0).argmax())
-        raise FileFormatError(f"{name}: couplings must not be zero; coupling {first} is")
+        yield f"couplings must not be zero; coupling {(qubo.couplings == 0).argmax()} is"
     total = magnitude(np.concatenate([qubo.linear, qubo.couplings]), qubo.offset)
     if not total < (2**63 if qubo.is_exact else np.inf):
-        raise FileFormatError(
-            f"{name}: offset, linear and couplings must sum to energies that "
-            f"{qubo.linear.dtype} can hold; got an offset of {qubo.offset} "
-            f"and a magnitude of {total:.3g}"
-        )
+        kind, got = qubo.linear.dtype, f"an offset of {qubo.offset} and a magnitude of {total:.3g}"
+        yield f"offset, linear and couplings must sum to energies that {kind} can hold; got {got}"

@@ -19,8 +19,7 @@ Values are int64 if every one is written as a whole number, otherwise float64.
 
 import io
 import re
-from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -38,10 +37,13 @@ MOST_SILENT = 1 << 20  # variables without a line: a small file must not ask for
 LINES_AT_ONCE = 1 << 17
 
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+COMMENT = re.compile(rb"\s*(?:[cC].*)?", re.DOTALL)  # or a blank line
 TERM = re.compile(rb"\s*([+-]?\d{1,18})\s+([+-]?\d{1,18})\s+(" + NUMBER + rb")\s*")
 COUNTS = re.compile(rb"[pP]\s+[qQ][uU][bB][oO]\s+(?:0|unconstrained)" + 3 * rb"\s+(\d{1,19})")
 
-Lines = Iterator[tuple[int, bytes]]  # each with its number, counted from 1
+# what most programs write, for numpy to read at once; 18 digits fit int64, 15 digits float64
+PLAIN = rb"(?:\d{1,15} \d{1,15} %b\r?\n)++"
+PLAIN_WHOLE, PLAIN_FLOAT = re.compile(PLAIN % rb"-?\d{1,18}"), re.compile(PLAIN % NUMBER)
 
 
 def write_qbsolv(qubo: Qubo, path: str) -> None:
@@ -51,9 +53,9 @@ def write_qbsolv(qubo: Qubo, path: str) -> None:
 
 def read_qbsolv(path: str) -> Qubo:
     """Read a file of ours or of any other program."""
-    lines = enumerate(io.BytesIO(read_limited(path)), start=1)
-    preamble = _read_preamble(path, lines)
-    terms = _read_terms(path, lines)
+    text = io.BytesIO(read_limited(path))
+    preamble = _read_preamble(path, text)
+    terms = _read_terms(path, text.read(), preamble.line_count + 1)
     _require_counts(path, preamble, terms)
     _require_pairs(path, preamble, terms)
     return Qubo.of(
@@ -93,6 +95,7 @@ class _Preamble(NamedTuple):
     coupling_count: int
     offset: int | float
     labels: Sequence[Label]
+    line_count: int
 
 
 class _Terms(NamedTuple):
@@ -104,10 +107,10 @@ class _Terms(NamedTuple):
     lines: Sequence[int]
 
 
-def _read_preamble(path: str, lines: Lines) -> _Preamble:
+def _read_preamble(path: str, lines: Iterable[bytes]) -> _Preamble:
     """Read up to the p line; offset and labels count only below our signature."""
     is_ours, offset, labels = False, None, list[object]()
-    for number, padded in lines:
+    for number, padded in enumerate(lines, start=1):
         line, where = padded.strip(), f"{path}, line {number}"
         if line.startswith(SIGNATURE):
             _require_version(where, line)
@@ -116,7 +119,7 @@ def _read_preamble(path: str, lines: Lines) -> _Preamble:
             offset = _offset(where, line.removeprefix(OFFSET))
         elif is_ours and line.startswith(LABEL):
             labels.append(_label(where, line.removeprefix(LABEL), len(labels)))
-        elif line and not _is_comment(line):
+        elif not COMMENT.fullmatch(line):
             break
     else:
         raise FileFormatError(
@@ -127,7 +130,7 @@ def _read_preamble(path: str, lines: Lines) -> _Preamble:
     if is_ours and offset is None:
         raise FileFormatError(f"{path} must have a line '{OFFSET.decode()}...' before its p line")
     names = read_labels(path, labels, counts[0]) if labels else range(counts[0])
-    return _Preamble(*counts, offset or 0, names)
+    return _Preamble(*counts, offset or 0, names, number)
 
 
 def _require_version(where: str, line: bytes) -> None:
@@ -168,32 +171,35 @@ def _counts(where: str, line: bytes) -> tuple[int, int, int]:
     return variable_count, linear_count, coupling_count
 
 
-def _read_terms(path: str, lines: Lines) -> _Terms:
+def _read_terms(path: str, text: bytes, first_line: int) -> _Terms:
     """Read the lines below the p line: int64 values if all are whole, otherwise float64."""
-    rows, columns, numbers, values = array("q"), array("q"), array("q"), []
-    is_whole = True
-    for number, line in lines:
-        match = TERM.fullmatch(line)
-        if match is None:
-            if line.strip() and not _is_comment(line.strip()):
-                raise FileFormatError(
-                    f"{path}, line {number} must be two variable numbers and a finite value; "
-                    f"got {_shown(line)}"
-                )
-            continue
-        row, column, text = match.groups()
-        value = _number(text)
-        is_whole = is_whole and type(value) is int
-        rows.append(int(row))
-        columns.append(int(column))
-        values.append(value)
-        numbers.append(number)
-    return _Terms(
-        np.array(rows, dtype=np.int64),
-        np.array(columns, dtype=np.int64),
-        np.array(values, dtype=np.int64 if is_whole else np.float64),
-        numbers,
-    )
+    table = _plain_table(text)
+    if table is not None:
+        rows, columns = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
+        return _Terms(rows, columns, table[:, 2], range(first_line, first_line + len(table)))
+    terms = []
+    for number, line in enumerate(io.BytesIO(text), first_line):
+        if match := TERM.fullmatch(line):
+            row, column, value = match.groups()
+            terms.append((int(row), int(column), _number(value), number))
+        elif not COMMENT.fullmatch(line):
+            raise FileFormatError(
+                f"{path}, line {number} must be two variable numbers and a finite value; "
+                f"got {_shown(line)}"
+            )
+    first, second, values, numbers = zip(*terms, strict=True) if terms else ((), (), (), ())
+    kind = np.int64 if all(type(value) is int for value in values) else np.float64
+    pairs = np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
+    return _Terms(*pairs, np.array(values, dtype=kind), numbers)
+
+
+def _plain_table(text: bytes) -> NDArray[Any] | None:
+    """Return rows, columns and values, or None where lines must be read one by one."""
+    if PLAIN_WHOLE.fullmatch(text):
+        return np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 3)
+    if re.search(rb"[.eE]", text) and PLAIN_FLOAT.fullmatch(text):
+        return np.fromstring(text, dtype=np.float64, sep=" ").reshape(-1, 3)
+    return None
 
 
 def _number(text: bytes) -> int | float:
@@ -235,20 +241,11 @@ def _require_pairs(path: str, preamble: _Preamble, terms: _Terms) -> None:
     is_outside = (np.minimum(rows, columns) < 0) | (np.maximum(rows, columns) >= count)
     refuse(is_outside, f"must have variable numbers in 0..{count - 1}")
     refuse(rows > columns, "must have its smaller variable number first")
-    refuse(_repeats(rows * count + columns), "must not repeat a pair of an earlier line")
-    refuse(~np.isfinite(terms.values), "must have a finite value")
-
-
-def _repeats(pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark each entry that equals an earlier one."""
-    order = np.argsort(pairs, kind="stable")
-    is_repeat = np.zeros(len(pairs), dtype=bool)
+    pairs = rows * count + columns
+    order, is_repeat = np.argsort(pairs, kind="stable"), np.zeros(len(pairs), dtype=bool)
     is_repeat[order[1:]] = np.diff(pairs[order]) == 0
-    return is_repeat
-
-
-def _is_comment(line: bytes) -> bool:
-    return line[:1] in (b"c", b"C")
+    refuse(is_repeat, "must not repeat a pair of an earlier line")
+    refuse(~np.isfinite(terms.values), "must have a finite value")
 
 
 def _shown(line: bytes) -> str:
