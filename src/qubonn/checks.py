@@ -92,18 +92,29 @@ def require_spin_matrix(
     name: str, values: ArrayLike, *, columns: int, of: str, rows: int | None = None
 ) -> SpinMatrix:
     """Return a matrix of -1 and +1 as int8, one row per example and one column per `of`."""
-    array = _matrix(name, values, columns=columns, of=of, rows=rows)
-    return _spins(name, array)
+    return _spins(name, require_matrix(name, values, columns=columns, of=of, rows=rows))
 
 
-def require_matrix(name: str, values: ArrayLike, *, columns: int, of: str) -> NDArray[Any]:
+def require_matrix(
+    name: str, values: ArrayLike, *, columns: int, of: str, rows: int | None = None
+) -> NDArray[Any]:
     """Return a matrix of numbers, one row per example; NaN and infinity are left to the caller."""
-    return _matrix(name, values, columns=columns, of=of, rows=None)
+    array = _numeric(name, values)
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise ShapeError(
+            f"{name} must have {columns} columns, one per {of}; "
+            f"got shape {array.shape}{_matrix_hint(array, columns)}"
+        )
+    if len(array) == 0:
+        raise ShapeError(f"{name} must have at least one row, one per example; got none")
+    if rows is not None and len(array) != rows:
+        raise ShapeError(f"{name} must have {rows} rows, one per example; got {len(array)}")
+    return array
 
 
 def require_real_matrix(name: str, values: ArrayLike, *, columns: int, of: str) -> NDArray[Any]:
     """Return a matrix of finite numbers, one row per example and one column per `of`."""
-    array = _matrix(name, values, columns=columns, of=of, rows=None)
+    array = require_matrix(name, values, columns=columns, of=of)
     return _finite(name, array, "fill in or remove such rows first")
 
 
@@ -124,7 +135,7 @@ def require_real_vector(
 
 
 def require_column_count(name: str, values: ArrayLike, *, of: str) -> int:
-    """Return how many columns a matrix of numbers has: any number but none, one per `of`."""
+    """Return the number of columns of a matrix, at least one, one per `of`."""
     array = _numeric(name, values)
     if array.ndim != 2 or array.shape[1] == 0:
         raise ShapeError(
@@ -156,22 +167,6 @@ def require_memory(
     if byte_count > HARMLESS_BYTES and byte_count > (free := _free_memory()):
         needed = f"{byte_count / 2**30:,.1f} GiB"
         raise RangeError(f"{what} needs about {needed} and {free / 2**30:.1f} GiB are free: {hint}")
-
-
-def _matrix(
-    name: str, values: ArrayLike, *, columns: int, of: str, rows: int | None
-) -> NDArray[Any]:
-    array = _numeric(name, values)
-    if array.ndim != 2 or array.shape[1] != columns:
-        raise ShapeError(
-            f"{name} must have {columns} columns, one per {of}; "
-            f"got shape {array.shape}{_matrix_hint(array, columns)}"
-        )
-    if len(array) == 0:
-        raise ShapeError(f"{name} must have at least one row, one per example; got none")
-    if rows is not None and len(array) != rows:
-        raise ShapeError(f"{name} must have {rows} rows, one per example; got {len(array)}")
-    return array
 
 
 def _matrix_hint(array: NDArray[Any], columns: int) -> str:
@@ -225,11 +220,9 @@ def _spins(name: str, array: NDArray[Any]) -> NDArray[np.int8]:
     is_spin = (array == 1) | (array == -1)
     if not is_spin.all():
         is_bit = (array == 0) | (array == 1)
-        hint = (
-            "turn bits into spins with 2 * bits - 1"
-            if is_bit.all()
-            else "turn classes into spins with a CodeBook, numbers with where(values > 0, 1, -1)"
-        )
+        hint = "turn classes into spins with a CodeBook, numbers with where(values > 0, 1, -1)"
+        if is_bit.all():
+            hint = "turn bits into spins with 2 * bits - 1"
         raise AlphabetError(f"{name} must be -1 or +1; got {_first(array, ~is_spin)}; {hint}")
     return array.astype(np.int8, copy=False)
 

@@ -22,7 +22,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -82,8 +82,8 @@ def open_bytes(path: Source) -> Iterator[BinaryIO]:
 
     Reading beyond MOST_BYTES, packed or unpacked, is refused.
     """
-    name = shown_source(path)
-    with _raw(path) as raw:
+    name, is_standard_input = shown_source(path), os.fspath(path) == "-"
+    with nullcontext(sys.stdin.buffer) if is_standard_input else open(path, "rb") as raw:
         peekable = io.BufferedReader(_Limited(raw, name))
         is_packed = peekable.peek(2)[:2] == GZIP
         try:
@@ -174,12 +174,12 @@ def read_arrays(path: Source) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _require_plain_members(path, archive.infolist())
-            return {
-                member.filename.removesuffix(".npy"): _array(
-                    f"{path}: {member.filename}", _unpacked(archive, member)
-                )
-                for member in archive.infolist()
-            }
+            arrays = {}
+            for member in archive.infolist():
+                content = archive.open(member).read(member.file_size)  # not more than declared
+                name = member.filename
+                arrays[name.removesuffix(".npy")] = _array(f"{path}: {name}", content)
+            return arrays
     except FileFormatError:
         raise
     except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on broken bytes
@@ -223,11 +223,6 @@ def _require_plain_members(path: Source, members: list[zipfile.ZipInfo]) -> None
                 f"{path}: {member.filename} must be stored or deflated; "
                 f"got compression method {member.compress_type}"
             )
-
-
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes:
-    with archive.open(member) as stream:
-        return stream.read(member.file_size)  # no more than was declared; the checksum is tested
 
 
 def _array(name: str, data: bytes) -> NDArray[Any]:
@@ -278,19 +273,10 @@ def _sync_directory(directory: Path) -> None:
             os.close(handle)
 
 
-@contextmanager
-def _raw(path: Source) -> Iterator[io.BufferedReader]:
-    if os.fspath(path) == "-":
-        yield sys.stdin.buffer  # type: ignore[misc]  # it is one, and tests have another
-        return
-    with open(path, "rb") as stream:
-        yield stream
-
-
 class _Limited(io.RawIOBase):
     """Passes bytes on, up to MOST_BYTES."""
 
-    def __init__(self, stream: io.BufferedReader | gzip.GzipFile, name: str) -> None:
+    def __init__(self, stream: Any, name: str) -> None:
         self._stream, self._name, self._total = stream, name, 0
 
     def readable(self) -> bool:

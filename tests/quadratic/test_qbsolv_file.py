@@ -151,3 +151,15 @@ class TestQbsolv:
         (tmp_path / "file.qubo").write_text(text.replace("\n47 47 x", "\n47 47 nan"))
         with pytest.raises(FileFormatError, match=r"line 51 must be two .* and a finite value"):
             load_qubo(tmp_path / "file.qubo")
+
+    @pytest.mark.parametrize("value", ["-7", "0.1", "1e-3", str(2**53 + 1), str(2**62 + 1)])
+    def test_plain_lines_and_lines_between_comments_are_read_alike(
+        self, tmp_path: Path, value: str
+    ) -> None:
+        text = f"p qubo 0 2 2 1\n0 0 3\n1 1 {value}\n0 1 -2\n"
+        (tmp_path / "plain.qubo").write_text(text)
+        (tmp_path / "other.qubo").write_text(text + "c the end")
+        plain, other = (load_qubo(tmp_path / f"{name}.qubo") for name in ("plain", "other"))
+        assert plain == other
+        assert plain.linear[1].item() == (int(value) if plain.is_exact else float(value))
+        assert plain.is_exact == value.lstrip("-").isdigit()

@@ -71,10 +71,12 @@ class Hamiltonian:
             return Hamiltonian()
         if factor == 1:
             return self
-        parts = tuple(
-            (rows, columns, _scaled(factor, values)) for rows, columns, values in self.parts
-        )
-        return Hamiltonian(parts, factor * self.offset)
+        parts = []
+        for rows, columns, values in self.parts:
+            is_whole = isinstance(factor, (int, np.integer)) and values.dtype.kind in "iu"
+            wide = values.astype(np.int64 if is_whole else np.float64)  # int8 would wrap around
+            parts.append((rows, columns, wide * factor))
+        return Hamiltonian(tuple(parts), factor * self.offset)
 
     def to_qubo(self, variable_count: int, labels: Sequence[Hashable] | None = None) -> Qubo:
         """Merge the terms over `variable_count` bits."""
@@ -92,12 +94,6 @@ class Hamiltonian:
             offset=self.offset,
             labels=labels,
         )
-
-
-def _scaled(factor: float, values: NDArray[Any]) -> NDArray[Any]:
-    """Multiply in int64 or float64: small types such as int8 would wrap around."""
-    is_whole = isinstance(factor, (int, np.integer)) and values.dtype.kind in "iu"
-    return values.astype(np.int64 if is_whole else np.float64) * factor
 
 
 def _joined(parts: list[NDArray[Any]], shapes: list[tuple[int, ...]], dtype: type) -> NDArray[Any]:
@@ -125,7 +121,9 @@ class AffineForms:
 
 def sum_of_squares(forms: AffineForms) -> Hamiltonian:
     """Return the sum over all forms of the form squared."""
-    parts = (_shared_with_shared(forms), _shared_with_own(forms), _own_with_own(forms))
+    values = forms.shared_values[..., :, None] * (2 * forms.own_values)
+    shared_with_own = forms.shared[:, None, :, None], forms.own[:, :, None, :], values
+    parts = (_shared_with_shared(forms), shared_with_own, _own_with_own(forms))
     return Hamiltonian(parts, int((forms.constants**2).sum()))
 
 
@@ -140,11 +138,6 @@ def _shared_with_shared(forms: AffineForms) -> Part:
         terms = np.repeat(terms, len(alone), axis=0)
     terms[:, diagonal] += alone
     return forms.shared[:, first], forms.shared[:, second], terms.astype(np.int64)
-
-
-def _shared_with_own(forms: AffineForms) -> Part:
-    values = forms.shared_values[..., :, None] * (2 * forms.own_values)
-    return forms.shared[:, None, :, None], forms.own[:, :, None, :], values
 
 
 def _own_with_own(forms: AffineForms) -> Part:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import BitMatrix, require_bits
+from qubonn.checks import require_bits
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 if TYPE_CHECKING:
@@ -79,7 +79,10 @@ class Qubo:
         Terms with row == column are linear, as b * b = b. Values stay int64 if they are whole
         numbers and `offset` is one too.
         """
-        row, column = _index_arrays(rows, columns, variable_count)
+        if not 0 <= variable_count < 2**31:
+            raise RangeError(f"variable_count must lie in 0..{2**31 - 1}; got {variable_count}")
+        row = _indices("rows", rows, variable_count)
+        column = _indices("columns", columns, variable_count)
         value = _coefficients(values, offset)
         if not row.shape == column.shape == value.shape == (value.size,):
             raise ShapeError(
@@ -114,13 +117,12 @@ class Qubo:
             total = states @ self.linear + both @ self.couplings + self.offset
             return total.item()
         rows = max(1, CHUNK_BYTES // (8 * max(self.variable_count, 1)))
-        parts = [states[first : first + rows] for first in range(0, max(len(states), 1), rows)]
-        return np.concatenate([self._energies(part) for part in parts])
-
-    def _energies(self, states: BitMatrix) -> NDArray[Any]:
-        wide = states.astype(self.linear.dtype)
-        pairs = ((wide @ self._triangle) * wide).sum(axis=1)
-        return np.asarray(wide @ self.linear + pairs + self.offset)
+        energies = []
+        for first in range(0, max(len(states), 1), rows):
+            wide = states[first : first + rows].astype(self.linear.dtype)
+            pairs = ((wide @ self._triangle) * wide).sum(axis=1)
+            energies.append(wide @ self.linear + pairs + self.offset)
+        return np.concatenate(energies)
 
     def neighbour_lists(self) -> NeighbourLists:
         """Return (linear, starts, columns, couplings) for kernels, each coupling both ways.
@@ -185,11 +187,12 @@ class Qubo:
         labels: Sequence[Hashable],
     ) -> "Qubo":
         """Join linear terms and couplings of another form; int64 if all numbers are whole."""
-        everyone = np.arange(len(linear))
+        everyone, values = np.arange(len(linear)), np.concatenate([linear, couplings])
+        is_whole = float(offset).is_integer() and (values == np.rint(values)).all()
         return cls.of(
             np.concatenate([everyone, rows]),
             np.concatenate([everyone, columns]),
-            _whole_if_exact(np.concatenate([linear, couplings]), offset),
+            values.astype(np.int64) if is_whole and magnitude(values, offset) < 2**63 else values,
             variable_count=len(linear),
             offset=offset,
             labels=labels,
@@ -234,23 +237,16 @@ class Qubo:
         return f"Qubo({size}, {self.linear.dtype})"
 
 
-def _index_arrays(
-    rows: ArrayLike, columns: ArrayLike, variable_count: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    if not 0 <= variable_count < 2**31:
-        raise RangeError(f"variable_count must lie in 0..{2**31 - 1}; got {variable_count}")
-    checked = []
-    for name, values in (("rows", rows), ("columns", columns)):
-        array = np.asarray(values)
-        if array.size and array.dtype.kind not in "iu":
-            raise RangeError(f"{name} must be variable numbers; got {array.dtype}")
-        if array.size and (array.min() < 0 or array.max() >= variable_count):
-            raise RangeError(
-                f"{name} must be variable numbers in 0..{variable_count - 1}; "
-                f"got {array.min()} to {array.max()}"
-            )
-        checked.append(array.astype(np.int32, copy=False))
-    return checked[0], checked[1]
+def _indices(name: str, values: ArrayLike, variable_count: int) -> NDArray[np.int32]:
+    array = np.asarray(values)
+    if array.size and array.dtype.kind not in "iu":
+        raise RangeError(f"{name} must be variable numbers; got {array.dtype}")
+    if array.size and (array.min() < 0 or array.max() >= variable_count):
+        raise RangeError(
+            f"{name} must be variable numbers in 0..{variable_count - 1}; "
+            f"got {array.min()} to {array.max()}"
+        )
+    return array.astype(np.int32, copy=False)
 
 
 def _coefficients(values: ArrayLike, offset: float) -> NDArray[Any]:
@@ -272,12 +268,6 @@ def _coefficients(values: ArrayLike, offset: float) -> NDArray[Any]:
             f"are exact; got about {total:.3g}: give the values as floats"
         )
     return array.astype(np.int64, copy=False)
-
-
-def _whole_if_exact(values: NDArray[np.float64], offset: float) -> NDArray[Any]:
-    """Return floats as int64 if they and `offset` are whole and no energy can leave int64."""
-    is_whole = float(offset).is_integer() and (values == np.rint(values)).all()
-    return values.astype(np.int64) if is_whole and magnitude(values, offset) < 2**63 else values
 
 
 def magnitude(values: NDArray[Any], offset: float = 0) -> float:
