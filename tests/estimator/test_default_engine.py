@@ -7,7 +7,7 @@ import pytest
 
 from qubonn.encoding import Reading
 from qubonn.engines import ForwardAnnealing, GrowingBatches
-from qubonn.estimator.members import engine_for
+from qubonn.estimator.members import _softness_and_lead, engine_for
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 
@@ -56,6 +56,23 @@ def test_outputs_that_are_read_one_by_one_have_no_target_margin() -> None:
 def test_a_network_alone_aims_at_larger_leads(count: int, voting: int, alone: int) -> None:
     leads = [engine(MNIST, count, is_alone=is_alone).target_margin for is_alone in (False, True)]
     assert leads == [voting, alone]
+
+
+@pytest.mark.parametrize(("is_alone", "leads"), [(False, [5.0, 2.5, 1.4]), (True, [6.8, 3.4, 1.4])])
+def test_softness_and_lead_follow_the_number_of_examples(
+    is_alone: bool, leads: list[float]
+) -> None:
+    found = [
+        _softness_and_lead(count, is_alone=is_alone, is_shifted=False)
+        for count in (20, 400, 60_000)
+    ]
+    assert [round(softness, 2) for softness, _ in found] == [1.65, 0.91, 0.5]
+    assert [round(lead, 1) for _, lead in found] == leads
+
+
+@pytest.mark.parametrize(("count", "sweeps"), [(20, 5), (60, 12), (400, 20)])
+def test_few_shifted_images_need_few_sweeps(count: int, sweeps: int) -> None:
+    assert engine(MNIST, 9 * count, copy_count=9).sweep_count == sweeps
 
 
 def test_leads_shrink_with_the_number_of_examples_and_are_even() -> None:

@@ -64,7 +64,7 @@ def command(
 
 def _loaded(path: Path) -> tuple["PosedProblem", "qn.Qubo"]:
     """Read a problem's description and build its QUBO; the QUBO file must agree."""
-    from qubonn.estimator.posed import SIDECAR, load_problem, sidecar_of
+    from qubonn.estimator.posed import SIDECAR, PosedProblem, sidecar_of
     from qubonn.quadratic.files import READERS
 
     sidecar = Path(sidecar_of(path))
@@ -73,7 +73,7 @@ def _loaded(path: Path) -> tuple["PosedProblem", "qn.Qubo"]:
             f"{path} must have its description {sidecar.name} beside it, as written by qubonn "
             "qubo; there is none"
         )
-    posed = load_problem(sidecar)
+    posed = PosedProblem.load(sidecar)
     qubo = posed.problem.qubo()
     file = Path(str(sidecar).removesuffix(SIDECAR))
     if file.suffix.lower() in READERS and file.exists() and qn.Qubo.load(file) != qubo:

@@ -254,7 +254,7 @@ def _next_steps(out: Path) -> tuple[str, ...]:
 def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
     """Write everything into a folder; return the files and what they are."""
     from qubonn.drawing.pictures import draw_network
-    from qubonn.estimator.posed import save_problem, sidecar_of
+    from qubonn.estimator.posed import sidecar_of
     from qubonn.experiments.tables import csv_text
     from qubonn.storage import write_whole
 
@@ -265,7 +265,7 @@ def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
     qn.to_c(classifier, out / "model.h", name="letters", with_main=True)
     draw_network(demo.margin.result.network, out / "network.png")
     demo.qubo.save(out / "problem.qubo")
-    save_problem(posed, sidecar)
+    posed.save(sidecar)
     for part in ("train", "test"):
         inputs, labels = getattr(letters, f"{part}_inputs"), getattr(letters, f"{part}_labels")
         lines = [[*row, label] for row, label in zip(inputs.tolist(), labels, strict=True)]

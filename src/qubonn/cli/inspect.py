@@ -127,9 +127,9 @@ def _qubo(path: Path) -> Inspected:
 
 def _problem(path: Path) -> Inspected:
     from qubonn.drawing.pictures import draw_couplings
-    from qubonn.estimator.posed import load_problem
+    from qubonn.estimator.posed import PosedProblem
 
-    posed = load_problem(path)
+    posed = PosedProblem.load(path)
     problem, classes = posed.problem, posed.encoding.book.classes
     facts = [
         ("kind", "training problem"),

@@ -61,7 +61,7 @@ def command(
     Solve it with any machine or program, then pass the samples to  qubonn decode.  The second
     file, OUT.problem.npz, describes the bits; decode needs it, so keep the two together.
     """
-    from qubonn.estimator.posed import save_problem, sidecar_of
+    from qubonn.estimator.posed import sidecar_of
 
     table = reading.read_labelled(data, screen).some_per_class(per_class, seed)
     posed = qn.pose(
@@ -75,7 +75,7 @@ def command(
     )
     qubo, classes = posed.problem.qubo(), posed.encoding.book.classes
     sidecar = Path(sidecar_of(out))
-    save_problem(posed, sidecar)
+    posed.save(sidecar)
     qubo.save(out)
     screen.facts(
         ("data", f"{table.source}: {len(table):,} examples, {len(classes)} classes"),

@@ -168,7 +168,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 recipe,
                 {number: seed for number, seed in seeds.items() if number not in kept},
                 n_jobs=self.n_jobs,
-                time_limit=None if self.time_limit is None else max(watch.seconds_left, 1e-3),
+                time_limit=watch.seconds_left,
                 report=report,
             )
         members = [*kept.values(), *trained]
@@ -206,6 +206,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write the fitted classifier to one file without pickle; ``qubonn.load`` reads it."""
         from qubonn.estimator.files import save_classifier
 
+        check_is_fitted(self)
         save_classifier(self, path)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -243,35 +244,27 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, image_shape = flattened(X, self.image_shape)
         numbers, labels = validate_data(self, rows, y, reset=not kept)
         classes, class_of = require_classes(labels, self.classes_ if kept else None)
-        encoding = Encoding.fit(
-            numbers,
-            classes,
-            image_shape,
-            hidden=self.hidden,
-            topology=self.topology,
-            binariser=self.binariser_ if kept else self.binariser,
-            label_code=self.code_book_ if kept else self.label_code,
-        )
+        design = {"binariser": self.binariser, "label_code": self.label_code}
+        if kept:
+            design = {"binariser": self.binariser_, "label_code": self.code_book_}
+        encoding = Encoding.fit(numbers, classes, image_shape, self.hidden, self.topology, **design)
         dropout = dropout_for(self.dropout, encoding.topology)
         is_usual = self.topology is None and dropout is None and isinstance(self.solver, str)
         shift = shift_for(self.shifts, image_shape, len(numbers), is_usual=is_usual)
         if kept:
-            self._require_topology(encoding.topology)
-            shift = self._kept_shift(shift, is_image=image_shape is not None)
+            shift = self._kept_shift(encoding.topology, shift, is_image=image_shape is not None)
         shown = with_shifts(numbers, class_of, image_shape, shift)
         problem = encoding.problem(*shown, margin_strength=self.margin_strength)
         is_alone = self.committee_size == 1
         recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift))
         return encoding, problem, recipe, shift
 
-    def _require_topology(self, topology: Topology) -> None:
+    def _kept_shift(self, topology: Topology, shift: int, *, is_image: bool) -> int:
+        """Return the shift of the members that are kept, or raise if they are not comparable."""
         if topology != self.committee_.members[0].topology:
             raise TopologyError(
                 f"warm_start needs the topology of the members that it keeps; got {topology!r}"
             )
-
-    def _kept_shift(self, shift: int, *, is_image: bool) -> int:
-        """Return the shift of the members that are kept, or raise if another one is asked for."""
         is_auto = isinstance(self.shifts, str) and (is_image or not self.shift_)
         if shift != self.shift_ and not is_auto:
             raise RangeError(

@@ -32,24 +32,16 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, NDArray[Any]]
 
-CLASSIFIER, VERSION = "qubonn-classifier", 1
-PARTS = ("classes", "codewords")  # also of a posed problem, beside the description
-_MEMBER: dict[str, Any] = {
-    "number": int,
-    "energy": (int, float),
-    "violation_count": int,
-    "accuracy": (int, float),
-    "solver": str,
-    "sweep_count": (int, type(None)),
-    "seconds": (int, float),
+VERSION = 1
+_REPORTED: dict[str, Any] = {
+    field.name: field.type for field in fields(Member) if field.name not in ("network", "stop")
 }
 _ENCODERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (Threshold, ("levels",)),
     (Thermometer, ("thresholds", "column_of", "bin_values")),
 )
-_FITTED = ("binariser", "label_code", "topology")  # arguments that a fitted classifier holds
+_FITTED = ("binariser", "label_code", "topology")  # in the file anyway: true stands for a given one
 _SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # homes of other arguments
-_NOT_PLAIN = object()
 
 
 def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClassifier":
@@ -75,10 +67,16 @@ def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClass
 
 def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to `path`, whole or not at all."""
-    from sklearn.utils.validation import check_is_fitted  # slow to import
-
-    check_is_fitted(classifier)
-    parameters, lost = _plain_parameters(classifier)
+    parameters: dict[str, Any] = {}
+    lost = []
+    for name, value in classifier.get_params(deep=False).items():
+        try:
+            parameters[name] = _plain(value)
+        except (TypeError, ValueError):
+            if name in _FITTED:
+                parameters[name] = True
+            else:
+                lost.append(name)
     if lost:
         warnings.warn(
             f"a file without pickle cannot hold {', '.join(sorted(lost))}: the loaded classifier "
@@ -94,35 +92,43 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
         "shift": classifier.shift_,
         "is_interrupted": classifier.is_interrupted_,
         "members": [
-            {name: getattr(member, name) for name in _MEMBER} | {"stop": member.stop.name}
+            {name: getattr(member, name) for name in _REPORTED} | {"stop": member.stop.name}
             for member in classifier.members_
         ],
     }
     names = getattr(classifier, "feature_names_in_", None)
-    arrays = described_arrays("classifier", CLASSIFIER, description, encoding, names)
+    arrays = described_arrays("classifier", description, encoding, names)
     write_arrays(path, committee_arrays(classifier.committee_) | arrays)
 
 
 def _classifier(arrays: Arrays) -> "QuboClassifier":
     from qubonn.estimator.classifier import QuboClassifier, set_fitted  # imports scikit-learn
 
-    description = description_of(arrays, "classifier", *PARTS, kind=CLASSIFIER, version=VERSION)
     committee = committee_of(arrays)
-    encoding, width = encoding_of(arrays, description, committee.members[0].topology)
+    topology = committee.members[0].topology
+    description, encoding, names = described(arrays, "classifier", topology)
     if encoding.book.reading != committee.reading:
         raise FileFormatError("its committee must read the largest output if its code is one-hot")
     classifier = set_fitted(
         QuboClassifier(),
         encoding,
         _members(description, committee),
-        column_count=width,
+        column_count=description["n_features_in"],
         shift=require_count("shift", description.get("shift", 0), least=0),
         is_interrupted=description.get("is_interrupted") is True,
     )
-    names = feature_names(arrays, width)
     if names is not None:
         classifier.feature_names_in_ = names
-    classifier.set_params(**_parameters(description, classifier, encoding))
+    plain = description.get("parameters")
+    unknown = set(plain) - set(classifier.get_params()) if isinstance(plain, dict) else {"none"}
+    if not isinstance(plain, dict) or unknown:
+        raise FileFormatError(
+            f"parameters must be arguments of QuboClassifier; got {unknown!r:.60}"
+        )
+    values = {name: _value(name, value) for name, value in plain.items()}
+    fitted = zip(_FITTED, (encoding.binariser, encoding.book, topology), strict=True)
+    values |= {name: value for name, value in fitted if values.get(name) is True}
+    classifier.set_params(**values)
     return classifier
 
 
@@ -133,12 +139,12 @@ def _members(description: dict[str, Any], committee: Committee) -> list[Member]:
     members = []
     for record, network in zip(records, committee.members, strict=True):
         if not isinstance(record, dict) or not all(
-            isinstance(record.get(name), kind) for name, kind in _MEMBER.items()
+            isinstance(record.get(name), kind) for name, kind in _REPORTED.items()
         ):
-            raise FileFormatError(f"a member must be described by {', '.join(_MEMBER)}")
+            raise FileFormatError(f"a member must be described by {', '.join(_REPORTED)}")
         if record.get("stop") not in Stop.__members__:
             raise FileFormatError(f"stop must be one of {list(Stop.__members__)}")
-        values = {name: record[name] for name in _MEMBER}
+        values = {name: record[name] for name in _REPORTED}
         members.append(Member(network=network, stop=Stop[record["stop"]], **values))
     numbers = [member.number for member in members]
     if numbers != sorted(set(numbers)) or numbers[0] < 0:
@@ -146,16 +152,16 @@ def _members(description: dict[str, Any], committee: Committee) -> list[Member]:
     return members
 
 
-# ---- descriptions and encodings ----
+# ---- descriptions and encodings, also of posed problems ----
 
 
 def described_arrays(
-    part: str, kind: str, description: dict[str, Any], encoding: Encoding, names: Any
+    part: str, description: dict[str, Any], encoding: Encoding, names: Any
 ) -> Arrays:
     """Return a description as JSON in one part, an encoding without topology, names of columns."""
     classes = encoding.book.classes
     document = {
-        "format": kind,
+        "format": f"qubonn-{part}",
         "version": VERSION,
         "classes_are_objects": classes.dtype.kind == "O",
         **description,
@@ -169,14 +175,20 @@ def described_arrays(
     }
 
 
-def encoding_of(
-    arrays: Arrays, description: dict[str, Any], topology: Topology
-) -> tuple[Encoding, int]:
-    """Return encoder and code book, which must fit the topology, and the number of columns."""
-    width = description.get("n_features_in")
+def described(
+    arrays: Arrays, part: str, topology: Topology
+) -> tuple[dict[str, Any], Encoding, NDArray[Any] | None]:
+    """Return what `described_arrays` wrote: description, encoding and names of columns, if any.
+
+    The encoding must fit the topology and the number of columns, `n_features_in`.
+    """
+    description = description_of(
+        arrays, part, "classes", "codewords", kind=f"qubonn-{part}", version=VERSION
+    )
+    width, inputs = description.get("n_features_in"), topology.input_count
     if type(width) is not int or width < 1:
         raise FileFormatError(f"n_features_in must be a positive number; got {shown(width)}")
-    classes, inputs = arrays["classes"], topology.input_count
+    classes, names = arrays["classes"], arrays.get("feature_names")
     if description.get("classes_are_objects") is True:
         classes = classes.astype(object)
     book, encoder = CodeBook(classes, arrays["codewords"]), _encoder(arrays)
@@ -187,7 +199,10 @@ def encoding_of(
         raise FileFormatError(
             f"its binariser must turn {width} columns into {inputs} spins, one per input"
         )
-    return Encoding(encoder, book, topology), width
+    if names is not None and (names.dtype.kind != "U" or names.shape != (width,)):
+        raise FileFormatError(f"feature_names must be {width} texts")
+    encoding = Encoding(encoder, book, topology)
+    return description, encoding, None if names is None else names.astype(object)
 
 
 def _encoder_arrays(encoder: InputEncoder) -> Arrays:
@@ -218,16 +233,6 @@ def _encoder(arrays: Arrays) -> InputEncoder:
     raise FileFormatError("it must have the parts of a binariser")
 
 
-def feature_names(arrays: Arrays, width: int) -> NDArray[Any] | None:
-    """Return the names of the columns, if the file has them."""
-    names = arrays.get("feature_names")
-    if names is None:
-        return None
-    if names.dtype.kind != "U" or names.shape != (width,):
-        raise FileFormatError(f"feature_names must be {width} texts")
-    return names.astype(object)
-
-
 def _text_array(name: str, values: Any) -> NDArray[Any]:
     """Return an array without objects; objects must be texts."""
     array = np.asarray(values)
@@ -244,53 +249,24 @@ def _text_array(name: str, values: Any) -> NDArray[Any]:
 # ---- constructor arguments ----
 
 
-def _plain_parameters(classifier: "QuboClassifier") -> tuple[dict[str, Any], list[str]]:
-    """Return the constructor arguments as JSON has them, and the names of those it cannot hold.
-
-    A given binariser, label code or topology is in the file anyway: true stands for it.
-    """
-    given = classifier.get_params(deep=False)
-    plain = {name: _plain(value) for name, value in given.items()}
-    plain |= {name: True for name in _FITTED if plain[name] is _NOT_PLAIN}
-    lost = [name for name, value in plain.items() if value is _NOT_PLAIN]
-    return {name: value for name, value in plain.items() if name not in lost}, lost
-
-
-def _parameters(
-    description: dict[str, Any], classifier: "QuboClassifier", encoding: Encoding
-) -> dict[str, Any]:
-    """Return the constructor arguments that a file describes."""
-    plain = description.get("parameters")
-    unknown = set(plain) - set(classifier.get_params()) if isinstance(plain, dict) else {"none"}
-    if not isinstance(plain, dict) or unknown:
-        raise FileFormatError(
-            f"parameters must be arguments of QuboClassifier; got {unknown!r:.60}"
-        )
-    values = {name: _value(name, value) for name, value in plain.items()}
-    fitted = zip(_FITTED, (encoding.binariser, encoding.book, encoding.topology), strict=True)
-    return values | {name: value for name, value in fitted if values.get(name) is True}
-
-
 def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: tuples as lists, settings as objects without functions."""
+    """Return a constructor argument as JSON has it; TypeError or ValueError if it cannot."""
+    return json.loads(json.dumps(value, default=_plain_settings, allow_nan=False))
+
+
+def _plain_settings(value: Any) -> Any:
+    """Return settings as an object without functions, and numpy's numbers as Python's."""
     if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else _NOT_PLAIN
-    if isinstance(value, (tuple, list)):
-        items = [_plain(item) for item in value]
-        return items if _NOT_PLAIN not in items else _NOT_PLAIN
+        return value.item()
     name = type(value).__name__
-    if _settings_type(name) is type(value):
-        record = {
-            field.name: _plain(setting)
-            for field in fields(value)
-            if not (callable(setting := getattr(value, field.name)) and setting is field.default)
-        }
-        return {name: record} if _NOT_PLAIN not in record.values() else _NOT_PLAIN
-    return _NOT_PLAIN
+    if _settings_type(name) is not type(value):
+        raise TypeError(f"{name} is neither plain nor settings")
+    record = {
+        field.name: setting
+        for field in fields(value)
+        if not (callable(setting := getattr(value, field.name)) and setting is field.default)
+    }
+    return {name: record}
 
 
 def _value(name: str, plain: Any) -> Any:

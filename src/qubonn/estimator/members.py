@@ -4,9 +4,9 @@ Problem, recipe, seeds -> Members, the same for any number of jobs, on one machi
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import ceil, pow
+from math import ceil, inf, pow
 from typing import Any
 
 import numpy as np
@@ -54,27 +54,16 @@ class Member:
 
     @classmethod
     def of(
-        cls,
-        problem: TrainingProblem,
-        book: CodeBook,
-        number: int,
-        network: BinaryNetwork,
-        *,
-        copy_count: int = 1,
-        **reported: Any,
+        cls, problem: TrainingProblem, recipe: "Recipe", network: BinaryNetwork, **reported: Any
     ) -> "Member":
-        """Evaluate a network on the original examples, which come before their shifted copies.
-
-        `reported` are the other fields, from `energy` to `seconds`.
-        """
-        count = problem.example_count // copy_count
+        """Evaluate a network on the original examples; `reported` are the other fields."""
+        count = problem.example_count // recipe.copy_count
         inputs, actual = problem.input_spins[:count], problem.output_spins[:count]
-        alone = Committee([network], book.reading)
+        alone = Committee([network], recipe.book.reading)
         return cls(
-            number=number,
             network=network,
             violation_count=int((network.predict_outputs(inputs) != actual).sum()),
-            accuracy=float(is_right(alone, book, inputs, actual).mean()),
+            accuracy=float(is_right(alone, recipe.book, inputs, actual).mean()),
             **reported,
         )
 
@@ -100,23 +89,13 @@ class Recipe:
     is_alone: bool = False  # whether the committee has one member only
     copy_count: int = 1  # of each example in the problem: the original, then shifted ones
 
-    @property
-    def is_auto(self) -> bool:
-        """Whether the solver is still to be chosen."""
-        return isinstance(self.solver, str)
-
-    @property
-    def run_count(self) -> int:
-        """Runs of the solver for one member, as far as that is known."""
-        return 1 + (self.dropout.iteration_count or 0) if self.dropout else 1
-
     def solver_for(self, problem: TrainingProblem, jobs: int) -> Any:
         """Return the solver, or a short anneal for "auto"; on one thread where jobs use the cores.
 
         The number of threads does not change the result.
         """
         solver = self.solver
-        if self.is_auto:
+        if isinstance(solver, str):
             if solver != "auto":
                 raise RangeError(f"solver must be 'auto', an engine or a sampler; got {solver!r}")
             solver = engine_for(
@@ -130,10 +109,10 @@ class Recipe:
 def train_members(
     problem: TrainingProblem,
     recipe: Recipe,
-    seeds: Mapping[int, int],
+    seeds: dict[int, int],
     *,
     n_jobs: int | None = None,
-    time_limit: float | None = None,
+    time_limit: float = inf,
     report: Report | None = None,
 ) -> tuple[list[Member], bool]:
     """Train the members with these numbers and seeds; return them, and whether Ctrl-C came.
@@ -163,33 +142,27 @@ def train_members(
 
 
 def _tasks(
-    problem: TrainingProblem,
-    recipe: Recipe,
-    seeds: Mapping[int, int],
-    jobs: int,
-    time_limit: float | None,
+    problem: TrainingProblem, recipe: Recipe, seeds: dict[int, int], jobs: int, time_limit: float
 ) -> Iterator[Any]:
     """Yield one task per member; the members that are left share the time that is left.
 
     Deadlines are times of day: machines of a cluster have no other clock in common.
     """
     solver, numbers = recipe.solver_for(problem, jobs), list(seeds)
-    if time_limit is None:
-        for number, seed in seeds.items():
-            yield delayed(_train_member)(problem, replace(recipe, solver=solver), number, seed)
-        return
-    if recipe.is_auto:
+    can_be_shorter = time_limit < inf and isinstance(recipe.solver, str)
+    if can_be_shorter:
         compile_kernels(solver, problem)
     deadline = time.time() + time_limit
-    if recipe.is_auto:
-        pace = measured_pace(solver, problem, time_limit).times(recipe.run_count)
-        count, sweeps = pace.plan(time_limit, len(seeds), jobs, solver.sweep_count)
+    if can_be_shorter:
+        pace = measured_pace(solver, problem, time_limit)
+        runs = 1 + (recipe.dropout.iteration_count or 0) if recipe.dropout else 1
+        count, sweeps = pace.plan(time_limit / runs, len(seeds), jobs, solver.sweep_count)
         solver, numbers = replace(solver, sweep_count=sweeps), numbers[:count]
     chosen = replace(recipe, solver=solver)
     for place, number in enumerate(numbers):
         left = max(deadline - time.time(), LEAST_SECONDS)
         share = left / ceil((len(numbers) - place) / jobs)
-        last = deadline if place else None  # the first is trained in any case
+        last = deadline if place else inf  # the first is trained in any case
         yield delayed(_train_member)(problem, chosen, number, seeds[number], share, last)
 
 
@@ -198,28 +171,23 @@ def _train_member(
     recipe: Recipe,
     number: int,
     seed: int,
-    seconds: float | None = None,
-    deadline: float | None = None,
+    seconds: float,
+    deadline: float,
 ) -> Member | None:
     """Train one member, the best network of one run; None if the deadline has passed."""
-    if seconds is not None and deadline is not None:
-        left = deadline - time.time()
-        if left <= 0:
-            return None
-        seconds = min(seconds, left)
-    start = time.perf_counter()
+    start, seconds = time.perf_counter(), min(seconds, deadline - time.time())
+    if seconds <= 0:
+        return None
+    options: dict[str, Any] = {"seed": seed, "time_limit": seconds if seconds < inf else None}
     if recipe.dropout is None:
-        result = train(problem, recipe.solver, seed=seed, time_limit=seconds)
+        result = train(problem, recipe.solver, **options)
     else:
-        result = train_with_dropout(
-            problem, recipe.dropout, recipe.solver, seed=seed, time_limit=seconds
-        )
+        result = train_with_dropout(problem, recipe.dropout, recipe.solver, **options)
     return Member.of(
         problem,
-        recipe.book,
-        number,
+        recipe,
         result.network,
-        copy_count=recipe.copy_count,
+        number=number,
         energy=float(result.energies[0]),
         solver=type(recipe.solver).__name__,
         stop=result.stop,
@@ -229,29 +197,18 @@ def _train_member(
 
 
 def engine_for(
-    problem: TrainingProblem,
-    reading: Reading,
-    *,
-    is_alone: bool,
-    copy_count: int = 1,
+    problem: TrainingProblem, reading: Reading, *, is_alone: bool, copy_count: int = 1
 ) -> ForwardAnnealing:
-    """Return a short anneal; its targets depend on the number of examples.
-
-    A network that answers alone should be surer of few examples than one of many that vote. Where
-    each example is there in several copies, moved a little, neither need be as sure.
-    """
+    """Return a short anneal; its targets depend on the number of examples."""
     all_count, topology = problem.example_count, problem.topology
     count, is_shifted = all_count // copy_count, copy_count > 1
-    softness, lead = _softness(count), _lead(count, is_alone=is_alone)
-    if is_shifted:
-        factors = _shifted_factors(count, is_alone=is_alone)
-        softness, lead = softness * factors[0], lead * factors[1]
+    softness, lead = _softness_and_lead(count, is_alone=is_alone, is_shifted=is_shifted)
     root = _root(topology, is_output=True)
     lead = min(lead * root, MOST_LEAD * root**2)
     last = max(FIRST_BATCH, all_count // 2)
     return ForwardAnnealing(
         replica_count=1,
-        sweep_count=_shifted_sweeps(count) if is_shifted else SWEEPS,
+        sweep_count=min(20, max(5, count // 5)) if is_shifted else SWEEPS,
         quench_sweeps=QUENCH_SWEEPS if is_alone or count >= FEW else 0,
         reading=reading,
         target_margin=max(2, 2 * round(lead / 2)) if reading == "largest" else None,
@@ -264,40 +221,19 @@ def engine_for(
     )
 
 
-def _softness(example_count: int) -> float:
-    """Return how soft neurons are: the fewer examples, the softer.
+def _softness_and_lead(count: int, *, is_alone: bool, is_shifted: bool) -> tuple[float, float]:
+    """Return how soft neurons are, and the right class's lead in roots of an output's arcs.
 
-    >>> [round(_softness(count), 2) for count in (20, 400, 60_000)]
-    [1.65, 0.91, 0.5]
+    The fewer examples, the softer. A network that predicts alone needs larger leads on few examples
+    than one of many that vote. Shifted copies of each example need less of both.
     """
-    return max(0.5, 3.0 * pow(example_count, -0.2))
-
-
-def _lead(example_count: int, *, is_alone: bool) -> float:
-    """Return the lead that the right class should have, in roots of an output's number of arcs.
-
-    >>> [round(_lead(count, is_alone=False), 1) for count in (20, 400, 60_000)]
-    [5.0, 2.5, 1.4]
-    >>> [round(_lead(count, is_alone=True), 1) for count in (20, 400, 60_000)]
-    [6.8, 3.4, 1.4]
-    """
-    return max(1.4, (13.5 if is_alone else 10.0) * pow(example_count, -0.23))
-
-
-def _shifted_factors(example_count: int, *, is_alone: bool) -> tuple[float, float]:
-    """Return softness and lead where each example is seen in several places, of those elsewhere."""
+    softness = max(0.5, 3.0 * pow(count, -0.2))
+    lead = max(1.4, (13.5 if is_alone else 10.0) * pow(count, -0.23))
+    if not is_shifted:
+        return softness, lead
     if not is_alone:
-        return 0.65, 0.55
-    return (1.3, 0.85) if example_count < FEW else (1.0, 0.65)
-
-
-def _shifted_sweeps(example_count: int) -> int:
-    """Return the number of sweeps for shifted copies of examples.
-
-    >>> [_shifted_sweeps(count) for count in (20, 60, 400)]
-    [5, 12, 20]
-    """
-    return min(20, max(5, example_count // 5))
+        return 0.65 * softness, 0.55 * lead
+    return (1.3 * softness, 0.85 * lead) if count < FEW else (softness, 0.65 * lead)
 
 
 def _root(topology: Topology, *, is_output: bool) -> float:

@@ -34,9 +34,9 @@ class Encoding:
         numbers: NDArray[Any],
         classes: NDArray[Any],
         image_shape: tuple[int, ...] | None,
-        *,
         hidden: Any,
         topology: Any,
+        *,
         binariser: Any,
         label_code: Any,
     ) -> "Encoding":

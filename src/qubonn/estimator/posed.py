@@ -13,20 +13,19 @@ from numpy.typing import ArrayLike
 
 from qubonn.encoding.labels import require_classes
 from qubonn.errors import AlphabetError, FileFormatError, RangeError
-from qubonn.estimator.files import PARTS, VERSION, described_arrays, encoding_of, feature_names
-from qubonn.estimator.members import Member
+from qubonn.estimator.files import described, described_arrays
+from qubonn.estimator.members import Member, Recipe
 from qubonn.estimator.plan import Encoding, flattened
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.network.binary_network import topology_arrays
-from qubonn.network.files import description_of, reading, topology_of
+from qubonn.network.files import reading, topology_of
 from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, shown, write_arrays
 
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
 
-PROBLEM = "qubonn-problem"
 SIDECAR = ".problem.npz"
 TERMS = ("activation", "product", "margin", "output")  # that a file of a problem holds
 STRENGTHS = ("product_strength", "margin_strength", "output_strength")  # of these
@@ -44,12 +43,40 @@ class PosedProblem:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but the QUBO to one file without pickle; `load` reads it."""
-        save_problem(self, path)
+        terms = self.problem.energy_terms
+        lost = [term.name for term in terms if term.strength and term.name not in TERMS]
+        if lost:
+            raise RangeError(
+                f"a file of a problem holds the terms {', '.join(TERMS)}; this one also has "
+                f"{', '.join(lost)}: leave these out, or keep the Python code that poses it"
+            )
+        description = {
+            "n_features_in": self.column_count,
+            "target": self.target,
+            "strengths": {name: getattr(self.problem, name) for name in STRENGTHS},
+        }
+        arrays = topology_arrays(self.encoding.topology)
+        arrays |= {"inputs": self.problem.input_spins, "outputs": self.problem.output_spins}
+        arrays |= described_arrays("problem", description, self.encoding, self.names)
+        write_arrays(path, arrays)
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> "PosedProblem":
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "PosedProblem":
         """Read what `save` wrote; anything else gives one clear error."""
-        return load_problem(path)
+        arrays = read_arrays(path)
+        with reading(path, "problem"):
+            topology = topology_of(arrays, "inputs", "outputs")
+            if not topology.is_acyclic:
+                raise FileFormatError("its network must have no cycles")
+            description, encoding, names = described(arrays, "problem", topology)
+            strengths, target = description.get("strengths"), description.get("target")
+            if not isinstance(strengths, dict) or set(strengths) != set(STRENGTHS):
+                raise FileFormatError(f"strengths must be {', '.join(STRENGTHS)}")
+            problem = TrainingProblem(topology, arrays["inputs"], arrays["outputs"], **strengths)
+            if target is not None and not isinstance(target, str):
+                raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
+            named = None if names is None else tuple(names.tolist())
+            return cls(encoding, problem, description["n_features_in"], named, target)
 
     def classifier(self, networks: Sequence[BinaryNetwork]) -> "QuboClassifier":
         """Return a fitted classifier with these networks as its committee, best first."""
@@ -64,14 +91,15 @@ class PosedProblem:
             margin_strength=self.problem.margin_strength,
             committee_size=len(networks),
         )
+        recipe = Recipe("elsewhere", self.encoding.book)
         members = [
             Member.of(
                 self.problem,
-                self.encoding.book,
-                number,
+                recipe,
                 network,
+                number=number,
                 energy=float(self.problem.certify(network).terms.total),
-                solver="elsewhere",
+                solver=recipe.solver,
                 stop=Stop.FINISHED,
                 sweep_count=None,
                 seconds=0.0,
@@ -114,21 +142,10 @@ def pose(
         raise AlphabetError("X must be a matrix of finite numbers, a row for each example")
     classes, class_of = require_classes(np.asarray(y))
     encoding = Encoding.fit(
-        numbers,
-        classes,
-        shape,
-        hidden=hidden,
-        topology=topology,
-        binariser=binariser,
-        label_code=label_code,
+        numbers, classes, shape, hidden, topology, binariser=binariser, label_code=label_code
     )
-    problem = encoding.problem(
-        numbers,
-        class_of,
-        product_strength=product_strength,
-        margin_strength=margin_strength,
-        output_strength=output_strength,
-    )
+    strengths = zip(STRENGTHS, (product_strength, margin_strength, output_strength), strict=True)
+    problem = encoding.problem(numbers, class_of, **dict(strengths))
     named = None if names is None else tuple(names)
     return PosedProblem(encoding, problem, numbers.shape[1], named, target)
 
@@ -141,44 +158,3 @@ def sidecar_of(path: str | os.PathLike[str]) -> str:
     """
     name = os.fspath(path)
     return name if name.endswith(SIDECAR) else name + SIDECAR
-
-
-def save_problem(posed: PosedProblem, path: str | os.PathLike[str]) -> None:
-    """Write a posed problem without its QUBO to `path`, whole or not at all."""
-    lost = [
-        one.name for one in posed.problem.energy_terms if one.strength and one.name not in TERMS
-    ]
-    if lost:
-        raise RangeError(
-            f"a file of a problem holds the terms {', '.join(TERMS)}; this one also has "
-            f"{', '.join(lost)}: leave these out, or keep the Python code that poses it"
-        )
-    description = {
-        "n_features_in": posed.column_count,
-        "target": posed.target,
-        "strengths": {name: getattr(posed.problem, name) for name in STRENGTHS},
-    }
-    arrays = topology_arrays(posed.encoding.topology)
-    arrays |= {"inputs": posed.problem.input_spins, "outputs": posed.problem.output_spins}
-    arrays |= described_arrays("problem", PROBLEM, description, posed.encoding, posed.names)
-    write_arrays(path, arrays)
-
-
-def load_problem(path: str | os.PathLike[str]) -> PosedProblem:
-    """Read what `save_problem` wrote; anything else gives one clear error."""
-    arrays = read_arrays(path)
-    with reading(path, "problem"):
-        description = description_of(arrays, "problem", *PARTS, kind=PROBLEM, version=VERSION)
-        topology = topology_of(arrays, "inputs", "outputs")
-        if not topology.is_acyclic:
-            raise FileFormatError("its network must have no cycles")
-        encoding, width = encoding_of(arrays, description, topology)
-        strengths = description.get("strengths")
-        if not isinstance(strengths, dict) or set(strengths) != set(STRENGTHS):
-            raise FileFormatError(f"strengths must be {', '.join(STRENGTHS)}")
-        problem = TrainingProblem(topology, arrays["inputs"], arrays["outputs"], **strengths)
-        names, target = feature_names(arrays, width), description.get("target")
-        if target is not None and not isinstance(target, str):
-            raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
-        named = None if names is None else tuple(names.tolist())
-        return PosedProblem(encoding, problem, width, named, target)

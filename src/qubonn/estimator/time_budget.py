@@ -24,10 +24,6 @@ class Pace:
     setting_up: float
     per_sweep: float
 
-    def times(self, run_count: int) -> "Pace":
-        """Return the pace of `run_count` runs, one after the other."""
-        return Pace(run_count * self.setting_up, run_count * self.per_sweep)
-
     def sweeps_in(self, seconds: float) -> int:
         """Return the number of sweeps that fit, at least one.
 
