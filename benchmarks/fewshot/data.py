@@ -117,7 +117,7 @@ class Mnist:
 
 
 def drawn(classes: Classes, per_class: int, seed: int) -> NDArray[np.int64]:
-    """Return rows, so many of each class."""
+    """Return `per_class` random rows of each class."""
     generator = np.random.default_rng(seed)
     chosen = [
         generator.choice(np.flatnonzero(classes == one), per_class, replace=False)

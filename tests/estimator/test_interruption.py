@@ -29,9 +29,9 @@ def iris() -> Examples:
 
 @dataclass
 class Interrupting:
-    """An engine during whose run number `at` somebody presses Ctrl-C, after `report_count` looks.
+    """An engine that gets Ctrl-C in its run number `at`, after `report_count` reports.
 
-    Without looks, Ctrl-C comes before the engine can catch it.
+    Without a count, Ctrl-C comes before the engine can catch it.
     """
 
     at: int

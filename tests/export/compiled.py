@@ -158,7 +158,7 @@ def _function(case: Case, number: int) -> str:
 
 
 def with_garbage(rows: list[list[int]], input_count: int) -> list[list[int]]:
-    """Set the bits that are no inputs: nobody promised that they are 0."""
+    """Set the unused bits of the last word: callers may leave anything there."""
     unused = (2**32 - 1) & ~((1 << ((input_count - 1) % 32 + 1)) - 1)
     return [[*row[:-1], row[-1] | unused] for row in rows]
 

@@ -125,7 +125,7 @@ def test_the_file_holds_the_model(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]
 
 
-def test_nothing_is_left_in_the_graph_that_nobody_reads() -> None:
+def test_the_graph_has_no_unused_values() -> None:
     model = qn.to_onnx(committee(qn.paper.topology(10), 3, "largest"))
     read = {name for node in model.graph.node for name in node.input}
     made = {name for node in model.graph.node for name in node.output}

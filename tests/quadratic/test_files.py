@@ -203,7 +203,7 @@ SMALL_ARRAYS = (np.ones(1, dtype=np.int64), NO_COUPLING, NO_COUPLING, np.zeros(0
 
 
 class Lazy(Sequence[Any]):
-    """Labels that exist only while somebody looks at them."""
+    """Labels that are created when they are read."""
 
     def __len__(self) -> int:
         return 3

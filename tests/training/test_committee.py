@@ -13,7 +13,7 @@ def test_classes_that_the_votes_cannot_tell_apart_have_equal_scores() -> None:
     members = [qn.BinaryNetwork.random(topology, seed=seed) for seed in range(6)]
     votes = np.array(list(itertools.product(range(-6, 7, 2), repeat=book.spin_count)))
     scores = class_scores(qn.Committee(members), book, votes)
-    # what speaks for a class: how often each strength of a vote is on its side, minus against it
+    # the evidence for a class: votes of each strength in favour of it, minus those against it
     weights = np.sign(votes)[:, None, :] * book.codewords
     strengths = np.stack([(weights * (np.abs(votes) == v)[:, None]).sum(2) for v in (2, 4, 6)], 2)
     same = (strengths[:, :, None] == strengths[:, None]).all(axis=3)
