@@ -1,8 +1,216 @@
+import csv
+import gzip
+import io
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from qubonn.datasets import Table
-from qubonn.errors import AlphabetError, ShapeError
+from qubonn.datasets import Table, read_csv
+from qubonn.errors import AlphabetError, FileFormatError, QubonnError, ShapeError
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).map(
+    str.strip
+)
+
+
+def written(folder: Path, text: str | bytes, name: str = "d.csv") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("csv")
+
+
+@given(
+    numbers=st.lists(st.lists(FINITE, min_size=2, max_size=2), min_size=1, max_size=6),
+    labels=st.lists(WORDS.filter(bool), min_size=6, max_size=6),
+    separator=st.sampled_from(",;\t|"),
+)
+@settings(max_examples=60)
+def test_what_python_writes_is_read_back_exactly(
+    folder: Path, numbers: list[list[float]], labels: list[str], separator: str
+) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator)
+    writer.writerow(["a", "b", "kind"])
+    writer.writerows([*row, label] for row, label in zip(numbers, labels, strict=False))
+    table = read_csv(written(folder, text.getvalue()), target="kind", separator=separator)
+    assert table.inputs.tolist() == numbers
+    assert [str(label) for label in table.known_labels] == labels[: len(numbers)]
+    assert table.names == ("a", "b")
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_the_separator_is_found(tmp_path: Path, separator: str) -> None:
+    text = "a,b,c\n1,2,x\n".replace(",", separator)
+    assert read_csv(written(tmp_path, text), target="c").inputs.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffa,b\r\n1,x\r\n2,y\r\n",
+        '"a","b"\n"1","x"\n"2","y"',
+        "a,b\n\n1,x\n,\n\n2,y\n\n",
+        "a, b\n 1 , x \n 2, y",
+    ],
+)
+def test_marks_quotes_blanks_and_line_ends_do_not_matter(tmp_path: Path, text: str) -> None:
+    table = read_csv(written(tmp_path, text), target="b")
+    assert table.inputs.tolist() == [[1], [2]]
+    assert table.known_labels.tolist() == ["x", "y"]
+
+
+def test_a_quoted_cell_may_hold_separators_and_line_ends(tmp_path: Path) -> None:
+    table = read_csv(written(tmp_path, 'a,kind\n1,"x, or\ny"\n2,z\n'), target="kind")
+    assert table.known_labels.tolist() == ["x, or\ny", "z"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["3", "-1"], [3, -1]),
+        (["007", "1"], ["007", "1"]),
+        (["1.0", "2.0"], ["1.0", "2.0"]),
+        (["9" * 19, "1"], ["9" * 19, "1"]),
+        (["NA", "None"], ["NA", "None"]),
+    ],
+)
+def test_labels_are_numbers_only_if_they_look_like_whole_ones(
+    tmp_path: Path, labels: list[str], expected: list[Any]
+) -> None:
+    text = "a,k\n" + "".join(f"1,{label}\n" for label in labels)
+    assert read_csv(written(tmp_path, text), target="k").known_labels.tolist() == expected
+
+
+def test_true_and_false_are_one_and_zero(tmp_path: Path) -> None:
+    assert read_csv(written(tmp_path, "a,b\nTrue,2\nfalse,3\n")).inputs.tolist() == [[1, 2], [0, 3]]
+
+
+def test_columns_are_left_out_by_name_or_number(tmp_path: Path) -> None:
+    path = written(tmp_path, ",a,b,k\n0,1,text,x\n1,2,more,y\n")
+    table = read_csv(path, target="k", drop=["1", "b"])
+    assert table.inputs.tolist() == [[1], [2]]
+    assert table.names == ("a",)
+
+
+def test_columns_are_kept_in_the_order_that_is_asked_for(tmp_path: Path) -> None:
+    table = read_csv(written(tmp_path, "a,b,c\n1,2,text\n"), keep=["b", "a"])
+    assert table.inputs.tolist() == [[2, 1]]
+    assert table.names == ("b", "a")
+
+
+def test_a_file_without_a_header_has_columns_by_number(tmp_path: Path) -> None:
+    table = read_csv(written(tmp_path, "1,2,x\n3,4,y\n"), has_header=False, target="3")
+    assert table.inputs.tolist() == [[1, 2], [3, 4]]
+    assert table.names is None
+
+
+def test_rows_with_missing_cells_are_left_out_on_request(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,b,k\n1,2,x\n,2,x\n3,NaN,y\n4,5,\n6,7,y\n")
+    table = read_csv(path, target="k", skip_missing=True)
+    assert table.inputs.tolist() == [[1, 2], [6, 7]]
+    assert table.skipped_count == 3
+
+
+def test_gzipped_files_are_read_as_they_are(tmp_path: Path) -> None:
+    path = written(tmp_path, gzip.compress(b"a,b\n1,2\n"), "d.csv.gz")
+    assert read_csv(path).inputs.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "words"),
+    [
+        ("a,b\n1,\n", {}, ["line 2", "'b'", "missing", "--skip-missing"]),
+        ("a,b\n1,2\n3,?\n", {}, ["line 3", "'b'", "missing"]),
+        ("a,b\n1,red\n", {}, ["line 2", "'b'", "'red'", "--drop 'b'"]),
+        ("a;b\n1;2,5\n", {}, ["line 2", "'b'", "with a point"]),
+        ("a,b\n1,inf\n", {}, ["line 2", "'b'", "finite"]),
+        ("a,b\n1,1_000\n", {}, ["line 2", "'b'", "'1_000'"]),
+        ("a,b\n1,2\n1,2,3\n", {}, ["line 3", "2 cells", "got 3"]),
+        ('a,b\n1,2\n"1,2\n', {}, ["line 3", "cannot be read"]),
+        ("a,a\n1,2\n", {}, ["names of columns must differ", "1 and 2"]),
+        (",b\n1,2\n", {}, ["column 1 must have a name"]),
+        ("1,2\n3,4\n", {}, ["names of its columns", "numbers only", "--no-header"]),
+        ("", {}, ["empty"]),
+        ("a,b\n", {}, ["a row for each example", "none"]),
+        ("a,b\n1,\n,1\n", {"skip_missing": True}, ["every row has missing values"]),
+        ("a,k\n1,\n", {"target": "k"}, ["line 2", "'k'", "label"]),
+        ("a,k\n1,x\n", {"target": "z"}, ["a column 'z'", "'a', 'k'"]),
+        ("a,k\n1,x\n", {"target": "k", "drop": ["k"]}, ["'k'", "must not be dropped"]),
+        ("k\nx\n", {"target": "k"}, ["at least one column of numbers"]),
+        ("a\n1\n", {"target": "0" * 5000 + "1"}, ["a column '0000"]),
+    ],
+)
+def test_what_is_wrong_is_named_by_line_and_column(
+    tmp_path: Path, text: str, options: dict[str, Any], words: list[str]
+) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(QubonnError) as caught:
+        read_csv(path, **options)
+    assert "d.csv" in str(caught.value)
+    assert [word for word in words if word not in str(caught.value)] == []
+    assert "\n" not in str(caught.value)
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="UTF-8; got the byte 0xe9"):
+        read_csv(written(tmp_path, b"caf\xe9,b\n1,2\n"))
+
+
+def test_the_bad_cell_is_found_in_a_later_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qubonn.datasets.table.CELLS_AT_ONCE", 4)
+    rows = "".join(f"{n},{n}\n" for n in range(9)) + "9,nine\n"
+    with pytest.raises(FileFormatError, match="line 11, column 'b'"):
+        read_csv(written(tmp_path, "a,b\n" + rows))
+
+
+def test_blocks_give_the_same_numbers_as_one_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = np.random.default_rng(0).normal(size=(50, 3))
+    path = written(
+        tmp_path, "a,b,c\n" + "\n".join(",".join(map(repr, row)) for row in numbers.tolist())
+    )
+    monkeypatch.setattr("qubonn.datasets.table.CELLS_AT_ONCE", 7)
+    assert np.array_equal(read_csv(path).inputs, numbers)
+
+
+def test_a_bomb_is_refused_while_it_unpacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qubonn.storage.MOST_BYTES", 1 << 16)
+    path = written(tmp_path, gzip.compress(b"a,b\n" + b"1,2\n" * (1 << 18)), "d.csv.gz")
+    assert path.stat().st_size < 1 << 16
+    tracemalloc.start()
+    with pytest.raises(FileFormatError, match="larger than 65,536 bytes"):
+        read_csv(path)
+    assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("cut", [3, 12, -4])
+def test_half_a_gzip_file_is_refused(tmp_path: Path, cut: int) -> None:
+    path = written(tmp_path, gzip.compress(b"a,b\n1,2\n" * 9)[:cut], "d.csv.gz")
+    with pytest.raises(FileFormatError, match=r"d\.csv\.gz"):
+        read_csv(path)
+
+
+def test_a_label_of_a_novel_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, f"a,k\n1,{'x' * 300}\n2,y\n")
+    with pytest.raises(QubonnError, match="at most 200 characters"):
+        read_csv(path, target="k")
 
 
 def table_of(counts: dict[str, int]) -> Table:

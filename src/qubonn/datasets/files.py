@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_memory
-from qubonn.datasets.csv import read_csv
-from qubonn.datasets.table import Table, label_array, listed
+from qubonn.datasets.table import Table, label_array, listed, read_csv
 from qubonn.errors import AlphabetError, FileFormatError, ShapeError
 from qubonn.storage import MOST_BYTES, Source, open_bytes, read_arrays, shown_source
 

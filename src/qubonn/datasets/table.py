@@ -1,18 +1,31 @@
-"""Table: labelled examples read from a file, before binarisation.
+"""Table: labelled examples before binarisation, and how a CSV file becomes one.
 
-Inputs, labels, names of columns.
+A cell that does not hold what it must is reported by line and column before any training starts.
 """
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain, islice
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.errors import AlphabetError, ShapeError
+from qubonn.checks import require_memory
+from qubonn.errors import AlphabetError, FileFormatError, ShapeError
+from qubonn.storage import Source, open_bytes, shown_source
 
+SEPARATORS = (",", ";", "\t", "|")
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "<na>"})
+TRUTH = {"true": 1.0, "false": 0.0}
+CELLS_AT_ONCE = 1 << 18
+MOST_COLUMNS = 1 << 20
 SHOWN_NAMES = 8
+
+Line = tuple[int, list[str]]  # number of the line in the file, cells
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,6 +114,263 @@ class Table:
         shape = " x ".join(str(size) for size in self.inputs.shape[1:])
         labels = "no labels" if self.labels is None else f"{len(np.unique(self.labels))} classes"
         return f"Table({self.source}: {len(self)} examples of {shape} numbers, {labels})"
+
+
+def read_csv(
+    path: Source,
+    *,
+    target: str | None = None,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] | None = None,
+    has_header: bool | None = None,
+    separator: str | None = None,
+    skip_missing: bool = False,
+) -> Table:
+    r"""Read examples from a CSV file: a header, then a row for each example.
+
+    `target` names the column of labels, `drop` the columns to ignore, or `keep` the only ones to
+    read, in this order; a column can also be given by its number, counted from 1. Cells must be
+    numbers (or true and false); rows with missing values are an error unless `skip_missing` is
+    set. Files may be gzipped; "-" is standard input.
+
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "d.csv")
+    >>> _ = path.write_text("width,kind\n1.5,small\n9,large\n")
+    >>> table = read_csv(path, target="kind")
+    >>> table.inputs.tolist(), table.labels.tolist(), table.names
+    ([[1.5], [9.0]], ['small', 'large'], ('width',))
+    >>> folder.cleanup()
+    """
+    with open_rows(path, has_header=has_header, separator=separator) as rows:
+        columns = _Columns.chosen(rows, target, drop, keep)
+        blocks: list[NDArray[np.float64]] = []
+        labels: list[str] = []
+        row_count, lines = 0, iter(rows)
+        while block := list(islice(lines, max(1, CELLS_AT_ONCE // rows.width))):
+            row_count += len(block)
+            kept = columns.without_missing(block) if skip_missing else block
+            blocks.append(columns.numbers(kept))
+            labels += columns.labels(kept)
+            held = 8 * len(columns.kept) * row_count
+            require_memory(f"reading {rows.source}", held, hint="use fewer rows or columns")
+    inputs = np.concatenate(blocks) if blocks else np.zeros((0, 0))
+    if not len(inputs):
+        why = "every row has missing values" if row_count else "it has none"
+        raise FileFormatError(f"{rows.source} must have a row for each example; {why}")
+    return Table(
+        rows.source,
+        inputs,
+        None if target is None else label_array(rows.source, labels),
+        None if rows.names is None else tuple(rows.names[place] for place in columns.kept),
+        None if columns.target is None else rows.title(columns.target),
+        row_count - len(inputs),
+    )
+
+
+@dataclass(frozen=True)
+class CsvRows:
+    """An open CSV file: iterate once to get (line number, cells); all rows are equally long."""
+
+    source: str
+    names: tuple[str, ...] | None  # None without a header
+    width: int
+    lines: Iterator[Line]
+
+    def __iter__(self) -> Iterator[Line]:
+        return self.lines
+
+    def title(self, place: int) -> str:
+        """Return the name of a column, or its number without a header."""
+        return str(place + 1) if self.names is None else self.names[place]
+
+    def place(self, name: str) -> int:
+        """Return the index of a column, given by name or by number from 1."""
+        if self.names is not None and name in self.names and name:
+            return self.names.index(name)
+        if name.isascii() and name.isdigit() and len(name) < 10 and 1 <= int(name) <= self.width:
+            return int(name) - 1
+        known = listed(self.names) if self.names else f"{self.width} columns"
+        raise ShapeError(f"{self.source} must have a column {name!r:.60}; it has {known}")
+
+
+@contextmanager
+def open_rows(
+    path: Source, *, has_header: bool | None = None, separator: str | None = None
+) -> Iterator[CsvRows]:
+    """Open a CSV file in UTF-8, gzipped or not.
+
+    Without `separator`, the most frequent of comma, semicolon, tab and bar in the first line is
+    used. `has_header` None requires a header and refuses a first line of numbers only.
+    """
+    source = shown_source(path)
+    with open_bytes(path) as stream:
+        try:
+            yield _rows(source, stream, has_header, separator)
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"{source} must be text in UTF-8; got the byte {error.object[error.start]:#04x}: "
+                "save it as UTF-8"
+            ) from None
+        except csv.Error as error:
+            raise FileFormatError(f"{source} is not a readable CSV file: {error}") from None
+
+
+def _rows(source: str, stream: BinaryIO, has_header: bool | None, separator: str | None) -> CsvRows:
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+    first = text.readline(csv.field_size_limit() * 64)
+    if not first.strip():
+        raise FileFormatError(f"{source} must begin with the names of its columns; it is empty")
+    delimiter = separator or max(SEPARATORS, key=first.count)
+    reader = csv.reader(
+        chain([first], text), delimiter=delimiter, skipinitialspace=True, strict=True
+    )
+    head = [cell.strip() for cell in next(reader)]
+    if len(head) > MOST_COLUMNS:
+        raise FileFormatError(f"{source} must have at most {MOST_COLUMNS:,} columns")
+    lines = _numbered(source, reader, len(head))
+    if has_header is False:
+        return CsvRows(source, None, len(head), chain([(1, head)], lines))
+    if has_header is None and all(_number(cell) is not None for cell in head):
+        raise FileFormatError(
+            f"{source} must begin with the names of its columns; its first line has numbers only: "
+            "pass --no-header if it has no header, or --header if these are names"
+        )
+    _require_distinct(source, head)
+    return CsvRows(source, tuple(head), len(head), lines)
+
+
+def _numbered(source: str, reader: Any, width: int) -> Iterator[Line]:
+    """Yield each row with the number of its last line; blank rows are skipped."""
+    try:
+        for cells in reader:
+            if not cells or (width > 1 and not cells[0] and not any(map(str.strip, cells))):
+                continue
+            if len(cells) != width:
+                raise FileFormatError(
+                    f"{source}, line {reader.line_num} must have {width} cells, as the first line "
+                    f"has; got {len(cells)}"
+                )
+            yield reader.line_num, cells
+    except csv.Error as error:
+        raise FileFormatError(f"{source}, line {reader.line_num} cannot be read: {error}") from None
+
+
+def _require_distinct(source: str, head: Sequence[str]) -> None:
+    """Raise an error if two columns have the same name; several may have none."""
+    seen: dict[str, int] = {}
+    for number, name in enumerate(head, start=1):
+        if name and seen.setdefault(name, number) != number:
+            raise FileFormatError(
+                f"{source}: names of columns must differ; columns {seen[name]} and {number} are "
+                f"both {name!r:.60}"
+            )
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns hold numbers, and which one the labels."""
+
+    rows: CsvRows
+    kept: tuple[int, ...]
+    target: int | None
+
+    @classmethod
+    def chosen(
+        cls, rows: CsvRows, target: str | None, drop: Sequence[str], keep: Sequence[str] | None
+    ) -> "_Columns":
+        label_place = None if target is None else rows.place(target)
+        dropped = {rows.place(name) for name in drop}
+        if label_place in dropped:
+            raise ShapeError(f"{rows.source}: the target column {target!r} must not be dropped")
+        wanted = range(rows.width) if keep is None else [rows.place(name) for name in keep]
+        kept = tuple(n for n in wanted if n not in dropped and n != label_place)
+        if not kept:
+            raise ShapeError(
+                f"{rows.source} must have at least one column of numbers besides the target; "
+                "it has none"
+            )
+        for place in (*kept, *([] if label_place is None else [label_place])):
+            if not rows.title(place):
+                raise FileFormatError(
+                    f"{rows.source}: column {place + 1} must have a name; drop it by its number, "
+                    f"{place + 1}, if it only counts the rows"
+                )
+        return cls(rows, kept, label_place)
+
+    def numbers(self, block: list[Line]) -> NDArray[np.float64]:
+        """Return the cells of a block as numbers, all finite."""
+        numbers = _numbers([cells[place] for _, cells in block for place in self.kept])
+        if not np.isfinite(numbers).all():
+            row, column = divmod(int(np.argmin(np.isfinite(numbers))), len(self.kept))
+            raise self._error(block[row], self.kept[column])
+        return numbers.reshape(len(block), len(self.kept))
+
+    def labels(self, block: list[Line]) -> list[str]:
+        """Return the cells of the target column."""
+        if self.target is None:
+            return []
+        labels = [cells[self.target].strip() for _, cells in block]
+        if "" in labels:
+            where = self._where(block[labels.index("")][0], self.target)
+            raise FileFormatError(
+                f"{where} must hold a label; it is empty: "
+                "fill it in, or skip such rows (--skip-missing)"
+            )
+        return labels
+
+    def without_missing(self, block: list[Line]) -> list[Line]:
+        """Return the rows without missing cells."""
+        return [
+            (line, cells)
+            for line, cells in block
+            if not any(_is_missing(cells[place]) for place in self.kept)
+            and (self.target is None or cells[self.target].strip())
+        ]
+
+    def _error(self, line: Line, place: int) -> FileFormatError:
+        """Return the error for a cell that is not a finite number."""
+        cell, where = line[1][place].strip(), self._where(line[0], place)
+        if _is_missing(cell):
+            return FileFormatError(
+                f"{where} must hold a number; it is missing ({cell!r}): fill it in, or skip such "
+                "rows (--skip-missing)"
+            )
+        title = self.rows.title(place)
+        advice = f"replace text by numbers, or drop the column (--drop {title!r:.40})"
+        if _number(cell.replace(",", ".", 1)) is not None:
+            advice = "write decimals with a point, and thousands without a separator"
+        return FileFormatError(f"{where} must hold a finite number; got {cell!r:.60}: {advice}")
+
+    def _where(self, line: int, place: int) -> str:
+        return f"{self.rows.source}, line {line}, column {self.rows.title(place)!r:.60}"
+
+
+def _numbers(cells: list[str]) -> NDArray[np.float64]:
+    """Return cells as numbers; NaN for text."""
+    try:
+        if "_" not in "".join(cells):  # Python reads 1_000 as a number; here it is text
+            return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
+    except ValueError:
+        pass
+    return np.array([_number(cell) for cell in cells], dtype=np.float64)
+
+
+def _number(cell: str) -> float | None:
+    """Return the number in a cell, finite or not; None for text."""
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return TRUTH.get(cell.strip().lower())
+
+
+def _is_missing(cell: str) -> bool:
+    """Whether a cell marks a missing number.
+
+    >>> _is_missing(" NaN"), _is_missing("0")
+    (True, False)
+    """
+    return cell.strip().lower() in MISSING
 
 
 def label_array(source: str, cells: Sequence[str]) -> NDArray[Any]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix
-from qubonn.datasets.csv import open_rows
+from qubonn.datasets.table import open_rows
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError, ShapeError
 from qubonn.quadratic.file_labels import label_text, plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
