@@ -35,16 +35,12 @@ def read_table(
     labels: Source | None = None,
     inputs: str | None = None,
     is_test: bool = False,
-    drop: Sequence[str] = (),
-    keep: Sequence[str] | None = None,
-    has_header: bool | None = None,
-    separator: str | None = None,
-    skip_missing: bool = False,
+    **csv_options: Any,
 ) -> Table:
     """Read examples from a file, in the format that its name indicates.
 
-    .csv, .tsv and "-": see `read_csv`. IDX: `labels` is a second IDX file. .npz: `inputs` and
-    `target` name arrays; see `read_npz`. All but .npz may be gzipped.
+    .csv, .tsv and "-": see `read_csv` for the other options. IDX: `labels` is a second IDX file.
+    .npz: `inputs` and `target` name arrays; see `read_npz`. All but .npz may be gzipped.
     """
     kind = kind_of(path)
     if kind == "csv":
@@ -53,16 +49,9 @@ def read_table(
                 f"{shown_source(path)} is a CSV file: its labels are a column, named as target; "
                 "a second file or an array is for IDX and .npz"
             )
-        return read_csv(
-            path,
-            target=target,
-            drop=drop,
-            keep=keep,
-            has_header=has_header,
-            separator=separator,
-            skip_missing=skip_missing,
-        )
-    if drop or has_header is not None or separator is not None:
+        return read_csv(path, target=target, **csv_options)
+    csv_only = [csv_options.get(name) for name in ("drop", "has_header", "separator")]
+    if any(option not in (None, (), []) for option in csv_only):
         raise FileFormatError(
             f"{shown_source(path)} is not a CSV file: it has no columns to drop, no header and "
             "no separator"

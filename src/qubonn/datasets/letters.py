@@ -6,7 +6,7 @@ as a picture, so the letters here are our own; the test images are made from the
 
 from dataclasses import dataclass, fields
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.random import PCG64, SeedSequence
@@ -74,7 +74,8 @@ def letters(seed: int) -> Letters:
     array([2, 2, 2, 2, 2, 2, 2, 2, 2, 2])
     """
     streams = SeedSequence(require_count("seed", seed, least=0)).spawn(len(_DRAWINGS))
-    train_inputs = np.array([_pixels(drawing) for drawing in _DRAWINGS.values()])
+    marks = np.array([list(drawing.replace(" ", "")) for drawing in _DRAWINGS.values()])
+    train_inputs = np.where(marks == "#", 1, -1).astype(np.int8)
     train_outputs = np.array([_CODEWORDS[name] for name in _DRAWINGS], dtype=np.int8)
     train_labels = np.array(list(_DRAWINGS))
     test_inputs = [
@@ -85,9 +86,9 @@ def letters(seed: int) -> Letters:
         train_inputs=train_inputs,
         train_outputs=train_outputs,
         test_inputs=np.concatenate(test_inputs),
-        test_outputs=_for_each_test_image(train_outputs),
+        test_outputs=np.repeat(train_outputs, TEST_IMAGES_PER_CLASS, axis=0),
         train_labels=train_labels,
-        test_labels=_for_each_test_image(train_labels),
+        test_labels=np.repeat(train_labels, TEST_IMAGES_PER_CLASS),
     )
 
 
@@ -107,10 +108,6 @@ def as_text(image: ArrayLike) -> str:
     return "\n".join("".join(row) for row in rows)
 
 
-def _pixels(drawing: str) -> SpinVector:
-    return np.array([1 if mark == "#" else -1 for mark in drawing.replace(" ", "")], dtype=np.int8)
-
-
 def _with_two_pixels_inverted(image: SpinVector, stream: SeedSequence) -> SpinMatrix:
     # Each pixel pair draws a 64-bit number and the ten smallest win. NumPy guarantees that these
     # raw numbers never change; it gives no such guarantee for Generator.choice.
@@ -119,7 +116,3 @@ def _with_two_pixels_inverted(image: SpinVector, stream: SeedSequence) -> SpinMa
     images = np.tile(image, (TEST_IMAGES_PER_CLASS, 1))
     images[np.arange(TEST_IMAGES_PER_CLASS)[:, np.newaxis], pairs] *= -1
     return images
-
-
-def _for_each_test_image(values: NDArray[Any]) -> NDArray[Any]:
-    return np.repeat(values, TEST_IMAGES_PER_CLASS, axis=0)

@@ -5,6 +5,7 @@ A cell that does not hold what it must is reported by line and column before any
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from qubonn.storage import Source, open_bytes, shown_source
 
 SEPARATORS = (",", ";", "\t", "|")
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "<na>"})
+WHOLE = re.compile("0|-?[1-9][0-9]*")
 TRUTH = {"true": 1.0, "false": 0.0}
 CELLS_AT_ONCE = 1 << 18
 MOST_COLUMNS = 1 << 20
@@ -146,8 +148,8 @@ def read_csv(
         columns = _Columns.chosen(rows, target, drop, keep)
         blocks: list[NDArray[np.float64]] = []
         labels: list[str] = []
-        row_count, lines = 0, iter(rows)
-        while block := list(islice(lines, max(1, CELLS_AT_ONCE // rows.width))):
+        row_count = 0
+        while block := list(islice(rows.lines, max(1, CELLS_AT_ONCE // rows.width))):
             row_count += len(block)
             kept = columns.without_missing(block) if skip_missing else block
             blocks.append(columns.numbers(kept))
@@ -170,15 +172,12 @@ def read_csv(
 
 @dataclass(frozen=True)
 class CsvRows:
-    """An open CSV file: iterate once to get (line number, cells); all rows are equally long."""
+    """An open CSV file; all its lines have `width` cells, and can be read once."""
 
     source: str
     names: tuple[str, ...] | None  # None without a header
     width: int
     lines: Iterator[Line]
-
-    def __iter__(self) -> Iterator[Line]:
-        return self.lines
 
     def title(self, place: int) -> str:
         """Return the name of a column, or its number without a header."""
@@ -324,14 +323,14 @@ class _Columns:
         return [
             (line, cells)
             for line, cells in block
-            if not any(_is_missing(cells[place]) for place in self.kept)
+            if not any(cells[place].strip().lower() in MISSING for place in self.kept)
             and (self.target is None or cells[self.target].strip())
         ]
 
     def _error(self, line: Line, place: int) -> FileFormatError:
         """Return the error for a cell that is not a finite number."""
         cell, where = line[1][place].strip(), self._where(line[0], place)
-        if _is_missing(cell):
+        if cell.lower() in MISSING:
             return FileFormatError(
                 f"{where} must hold a number; it is missing ({cell!r}): fill it in, or skip such "
                 "rows (--skip-missing)"
@@ -364,15 +363,6 @@ def _number(cell: str) -> float | None:
         return TRUTH.get(cell.strip().lower())
 
 
-def _is_missing(cell: str) -> bool:
-    """Whether a cell marks a missing number.
-
-    >>> _is_missing(" NaN"), _is_missing("0")
-    (True, False)
-    """
-    return cell.strip().lower() in MISSING
-
-
 def label_array(source: str, cells: Sequence[str]) -> NDArray[Any]:
     """Return labels as int64 if all are whole numbers in their usual form, else as text.
 
@@ -380,7 +370,7 @@ def label_array(source: str, cells: Sequence[str]) -> NDArray[Any]:
     (array([ 3, -1]), array(['007', '3'], dtype='<U3'))
     """
     distinct = set(cells)
-    if all(len(cell) < 19 and _is_whole(cell) for cell in distinct):
+    if all(len(cell) < 19 and WHOLE.fullmatch(cell) for cell in distinct):
         return np.array([int(cell) for cell in cells], dtype=np.int64)
     longest = max(map(len, distinct), default=1)
     if longest > 200:
@@ -399,8 +389,3 @@ def listed(names: Sequence[str]) -> str:
     shown = ", ".join(f"{name!r:.40}" for name in names[:SHOWN_NAMES])
     more = len(names) - SHOWN_NAMES
     return f"{shown} and {more} more" if more > 0 else shown
-
-
-def _is_whole(cell: str) -> bool:
-    digits = cell.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and str(int(cell)) == cell

@@ -70,11 +70,10 @@ def _states(name: str) -> States:
 
 def _csv_states(name: str) -> States:
     with open_rows(name, has_header=False) as rows:
-        lines = iter(rows)
-        _, head = next(lines)
+        _, head = next(rows.lines)
         is_headed = not all(cell in CELLS for cell in head)
         values = [] if is_headed else [_cells(head)]
-        values += [_cells(cells) for _, cells in lines]
+        values += [_cells(cells) for _, cells in rows.lines]
     matrix = np.array(values, dtype=np.int8).reshape(len(values), len(head))
     return States(matrix, [cell.strip() for cell in head] if is_headed else None)
 
