@@ -81,6 +81,17 @@ class DemoRun:
     energies: list[float]  # the lowest of all replicas, after each count of `sweeps`
     seconds: float
 
+    @cached_property
+    def voters(self) -> "qn.Committee":
+        """The best feasible networks, or the best ones if none is feasible."""
+        return self.result.committee(COMMITTEE)
+
+    def predictions(self, voter: "qn.BinaryNetwork | qn.Committee", inputs: Any) -> list[str]:
+        """Return the letters that a network or a committee predicts."""
+        return [
+            str(name) for name in self.posed.encoding.book.decode(voter.predict_outputs(inputs))
+        ]
+
 
 @dataclass(frozen=True, eq=False)
 class Demonstration:
@@ -90,70 +101,46 @@ class Demonstration:
     notation: str  # of the layers, as in the paper
     letters: "Letters"
     plain: DemoRun  # the paper's training, gamma 0
-    margin: DemoRun
-
-    @cached_property
-    def qubo(self) -> "qn.Qubo":
-        """The QUBO of the training with margins."""
-        return self.margin.posed.problem.qubo()
-
-    @cached_property
-    def certificate(self) -> Any:
-        """The certificate of the best network without margins."""
-        return self.plain.result.certificate()
-
-    @cached_property
-    def certified_energy(self) -> float:
-        """The energy of the certified network in its QUBO."""
-        problem = self.plain.posed.problem
-        return float(problem.qubo().energy(problem.encode(self.plain.result.network)))
-
-    @cached_property
-    def voters(self) -> "qn.Committee":
-        """The committee that becomes the model: the best feasible networks, or the best ones."""
-        return self.margin.result.committee(COMMITTEE)
-
-    @cached_property
-    def predicted(self) -> list[str]:
-        """The letters that the committee predicts for the test images."""
-        return self.predictions(self.voters)
-
-    @property
-    def right_count(self) -> int:
-        """The number of test images that the committee classifies correctly."""
-        return int((self.letters.test_labels == self.predicted).sum())
-
-    def predictions(self, voter: "qn.BinaryNetwork | qn.Committee") -> list[str]:
-        """Return the letters that a network or a committee predicts for the test images."""
-        outputs = voter.predict_outputs(self.letters.test_inputs)
-        return [str(name) for name in self.plain.posed.encoding.book.decode(outputs)]
-
-    @property
-    def typical(self) -> "tuple[qn.BinaryNetwork, ...]":
-        """The networks without margins that satisfy every constraint, or all if none does."""
-        return self.plain.result.feasible_networks or self.plain.result.networks
-
-    @cached_property
-    def accuracies(self) -> dict[str, float]:
-        """Accuracies of single networks and committees, without and with margins, on the test."""
-        plain_voters = self.plain.result.committee(COMMITTEE)
-        alone = [self._accuracy(network) for network in self.typical]
-        return {
-            "one network, as in the paper": sum(alone) / len(alone),
-            f"one network, margins {MARGIN:g}": self._accuracy(self.margin.result.network),
-            f"{len(plain_voters)} networks vote": self._accuracy(plain_voters),
-            f"{len(self.voters)} vote, margins {MARGIN:g}": self._accuracy(self.voters),
-        }
-
-    def _accuracy(self, voter: "qn.BinaryNetwork | qn.Committee") -> float:
-        return voter.accuracy(self.letters.test_inputs, self.letters.test_outputs)
+    margin: DemoRun  # its committee becomes the model
+    qubo: "qn.Qubo"  # of the training with margins
+    certificate: Any  # of the best network without margins
+    certified_energy: float  # of this network, in its QUBO
+    accuracies: dict[str, float]  # of single networks and committees, on the test images
+    predicted: list[str]  # by the committee, for the test images
+    right_count: int  # of the test images
 
 
 def demonstrate(number: int, seed: int) -> Demonstration:
     """Train a network of the paper on the letters, without and with margins."""
     letters = qn.datasets.letters(seed=seed)
     plain, margin = (_run(letters, number, strength, seed) for strength in (0, MARGIN))
-    return Demonstration(number, qn.paper.NOTATIONS[number], letters, plain, margin)
+    problem, best = plain.posed.problem, plain.result.network
+    predicted = margin.predictions(margin.voters, letters.test_inputs)
+    return Demonstration(
+        number,
+        qn.paper.NOTATIONS[number],
+        letters,
+        plain,
+        margin,
+        qubo=margin.posed.problem.qubo(),
+        certificate=plain.result.certificate(),
+        certified_energy=float(problem.qubo().energy(problem.encode(best))),
+        accuracies=accuracies_of(letters, plain, margin),
+        predicted=predicted,
+        right_count=int((letters.test_labels == predicted).sum()),
+    )
+
+
+def accuracies_of(letters: "Letters", plain: DemoRun, margin: DemoRun) -> dict[str, float]:
+    """Return the accuracies on the test images, by a name of what predicts."""
+    test = letters.test_inputs, letters.test_outputs
+    each = [one.accuracy(*test) for one in plain.result.feasible_networks or plain.result.networks]
+    return {
+        "one network, as in the paper": sum(each) / len(each),
+        f"one network, margins {MARGIN:g}": margin.result.network.accuracy(*test),
+        f"{len(plain.voters)} networks vote": plain.voters.accuracy(*test),
+        f"{len(margin.voters)} vote, margins {MARGIN:g}": margin.voters.accuracy(*test),
+    }
 
 
 def _run(letters: "Letters", number: int, margin_strength: float, seed: int) -> DemoRun:
@@ -260,7 +247,7 @@ def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
 
     posed, letters = demo.margin.posed, demo.letters
     sidecar = Path(sidecar_of(out / "problem.qubo"))
-    classifier = posed.classifier(demo.voters.members)
+    classifier = posed.classifier(demo.margin.voters.members)
     save_model(classifier, posed.names, out / "model.qubonn")
     qn.to_c(classifier, out / "model.h", name="letters", with_main=True)
     draw_network(demo.margin.result.network, out / "network.png")
@@ -275,7 +262,7 @@ def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
     write_whole(out / "index.html", page.encode())
     return [
         (out / "index.html", "this demo as a page"),
-        (out / "model.qubonn", f"{len(demo.voters)} networks that vote"),
+        (out / "model.qubonn", f"{len(demo.margin.voters)} networks that vote"),
         (out / "model.h", "the same as C, for a device"),
         (out / "network.png", "the network"),
         (out / "problem.qubo", "the training problem for an Ising machine"),
@@ -301,14 +288,14 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         "without margins": (demo.plain.sweeps, demo.plain.energies),
         f"margins {MARGIN:g}": (demo.margin.sweeps, demo.margin.energies),
     }
-    voters: dict[str, Any] = {
-        "One network, as in the paper": demo.plain.result.network,
-        f"{len(demo.voters)} networks vote": demo.voters,
+    by_one = demo.plain.predictions(demo.plain.result.network, letters.test_inputs)
+    predictions = {
+        "One network, as in the paper": by_one,
+        f"{len(demo.margin.voters)} networks vote": demo.predicted,
     }
-
     confusions = {
-        name: confusion_matrix(letters.test_labels, demo.predictions(voter), labels=letters.classes)
-        for name, voter in voters.items()
+        name: confusion_matrix(letters.test_labels, predicted, labels=letters.classes)
+        for name, predicted in predictions.items()
     }
     return render(
         "demo.html",
