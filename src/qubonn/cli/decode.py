@@ -1,19 +1,17 @@
 """``qubonn decode``: a problem and an Ising machine's samples -> model.qubonn."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import qubonn as qn
+from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.qubo import problem_facts
 from qubonn.cli.screen import NOT_REACHED, Screen
 from qubonn.cli.train import network_facts, save_model
 from qubonn.errors import FileFormatError
-
-if TYPE_CHECKING:
-    from qubonn.estimator.posed import PosedProblem
 
 
 @click.command(
@@ -62,20 +60,19 @@ def command(
         click.get_current_context().exit(NOT_REACHED)
 
 
-def _loaded(path: Path) -> tuple["PosedProblem", "qn.Qubo"]:
+def _loaded(path: Path) -> tuple["estimator.PosedProblem", "qn.Qubo"]:
     """Read a problem's description and build its QUBO; the QUBO file must agree."""
-    from qubonn.estimator.posed import SIDECAR, PosedProblem, sidecar_of
     from qubonn.quadratic.files import READERS
 
-    sidecar = Path(sidecar_of(path))
+    sidecar = Path(estimator.sidecar_of(path))
     if not sidecar.exists():
         raise FileFormatError(
             f"{path} must have its description {sidecar.name} beside it, as written by qubonn "
             "qubo; there is none"
         )
-    posed = PosedProblem.load(sidecar)
+    posed = estimator.PosedProblem.load(sidecar)
     qubo = posed.problem.qubo()
-    file = Path(str(sidecar).removesuffix(SIDECAR))
+    file = Path(str(sidecar).removesuffix(estimator.SIDECAR))
     if file.suffix.lower() in READERS and file.exists() and qn.Qubo.load(file) != qubo:
         raise FileFormatError(
             f"{file} must be the QUBO that {sidecar.name} describes; it is another one: "
@@ -86,7 +83,7 @@ def _loaded(path: Path) -> tuple["PosedProblem", "qn.Qubo"]:
 
 def _report(
     screen: Screen,
-    posed: "PosedProblem",
+    posed: "estimator.PosedProblem",
     decoding: Any,
     lowest_energy: float,
     model: "qn.QuboClassifier",

@@ -6,19 +6,15 @@ from base64 import b64encode
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import qubonn as qn
+from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
 from qubonn.cli.train import save_model
-
-if TYPE_CHECKING:
-    from qubonn.datasets import Letters
-    from qubonn.estimator.posed import PosedProblem
-    from qubonn.stopping import Progress
 
 MARGIN = 0.02  # gamma
 COMMITTEE = 25  # networks
@@ -75,7 +71,7 @@ def command(network: int, seed: int, out: Path, screen: Screen) -> None:
 class DemoRun:
     """One training of all replicas: its result, and the energy as it fell."""
 
-    posed: "PosedProblem"
+    posed: "estimator.PosedProblem"
     result: "qn.TrainingResult"
     sweeps: list[int]
     energies: list[float]  # the lowest of all replicas, after each count of `sweeps`
@@ -99,7 +95,7 @@ class Demonstration:
 
     number: int
     notation: str  # of the layers, as in the paper
-    letters: "Letters"
+    letters: "qn.datasets.Letters"
     plain: DemoRun  # the paper's training, gamma 0
     margin: DemoRun  # its committee becomes the model
     qubo: "qn.Qubo"  # of the training with margins
@@ -131,7 +127,9 @@ def demonstrate(number: int, seed: int) -> Demonstration:
     )
 
 
-def accuracies_of(letters: "Letters", plain: DemoRun, margin: DemoRun) -> dict[str, float]:
+def accuracies_of(
+    letters: "qn.datasets.Letters", plain: DemoRun, margin: DemoRun
+) -> dict[str, float]:
     """Return the accuracies on the test images, by a name of what predicts."""
     test = letters.test_inputs, letters.test_outputs
     each = [one.accuracy(*test) for one in plain.result.feasible_networks or plain.result.networks]
@@ -143,7 +141,7 @@ def accuracies_of(letters: "Letters", plain: DemoRun, margin: DemoRun) -> dict[s
     }
 
 
-def _run(letters: "Letters", number: int, margin_strength: float, seed: int) -> DemoRun:
+def _run(letters: "qn.datasets.Letters", number: int, margin_strength: float, seed: int) -> DemoRun:
     rows, columns = letters.image_shape
     posed = qn.pose(
         letters.train_inputs,
@@ -156,7 +154,7 @@ def _run(letters: "Letters", number: int, margin_strength: float, seed: int) -> 
         names=[f"row {r + 1} column {c + 1}" for r in range(rows) for c in range(columns)],
         target="letter",
     )
-    steps: list[Progress] = []
+    steps: list[Any] = []
     watched: dict[str, Any] = {"target_energy": NO_TARGET, "progress": steps.append}
     start = time.perf_counter()
     result = qn.train(posed.problem, qn.LiftedAnnealing(), seed=seed, **watched)
@@ -216,11 +214,9 @@ def _show_test(screen: Screen, demo: Demonstration) -> None:
 
 def _side_by_side(screen: Screen, images: Any, titles: list[str], width: int) -> str:
     """Return images beside each other, each with a line below it, a pixel `width` characters."""
-    from qubonn.datasets import as_text
-
     full, empty = ("█", "·") if screen.has_blocks else ("#", ".")
     pixels = str.maketrans({"#": full * width, ".": empty * width})
-    drawn = [as_text(image).translate(pixels).split("\n") for image in images]
+    drawn = [qn.datasets.as_text(image).translate(pixels).split("\n") for image in images]
     step = max(5 * width, *map(len, titles)) + 2
     lines = [*zip(*drawn, strict=True), titles, ""]
     return "\n".join("".join(part.ljust(step) for part in line).rstrip() for line in lines)
@@ -241,12 +237,11 @@ def _next_steps(out: Path) -> tuple[str, ...]:
 def _write(demo: Demonstration, out: Path) -> list[tuple[Path, str]]:
     """Write everything into a folder; return the files and what they are."""
     from qubonn.drawing.pictures import draw_network
-    from qubonn.estimator.posed import sidecar_of
     from qubonn.experiments.tables import csv_text
     from qubonn.storage import write_whole
 
     posed, letters = demo.margin.posed, demo.letters
-    sidecar = Path(sidecar_of(out / "problem.qubo"))
+    sidecar = Path(estimator.sidecar_of(out / "problem.qubo"))
     classifier = posed.classifier(demo.margin.voters.members)
     save_model(classifier, posed.names, out / "model.qubonn")
     qn.to_c(classifier, out / "model.h", name="letters", with_main=True)

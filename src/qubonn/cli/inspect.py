@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 import qubonn as qn
+from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.predict import LoadedModel, load_model
 from qubonn.cli.qubo import problem_facts, qubo_document, qubo_facts
@@ -49,11 +50,10 @@ def command(file: Path, picture: Path | None, member: int, screen: Screen) -> No
 
 def _inspected(path: Path, member: int) -> Inspected:
     """Return facts, JSON and a function that draws, for any file of ours."""
-    from qubonn.estimator.posed import SIDECAR
     from qubonn.quadratic.files import READERS, WRITERS
     from qubonn.storage import read_names
 
-    if path.name.endswith(SIDECAR):
+    if path.name.endswith(estimator.SIDECAR):
         return _problem(path)
     if path.suffix.lower() == ".qubonn" or "weight_bits" in read_names(path):
         return _model(load_model(path), member)
@@ -61,7 +61,7 @@ def _inspected(path: Path, member: int) -> Inspected:
         return _qubo(path)
     raise FileFormatError(
         f"{path} must be a model (.qubonn), a QUBO ({', '.join(READERS)}) or a problem "
-        f"(*{SIDECAR}), by its name"
+        f"(*{estimator.SIDECAR}), by its name"
     )
 
 
@@ -82,7 +82,7 @@ def _model(model: LoadedModel, member: int) -> Inspected:
         "biases": topology.neuron_count,
         "bytes": size,
     }
-    if model.is_classifier:
+    if model.kind == "classifier":
         more, learned = _classifier(model)
         facts, document = facts + more, document | learned
     facts += [("file", f"{model.path}, {size:,} bytes")]
@@ -115,21 +115,19 @@ def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
 
 def _qubo(path: Path) -> Inspected:
     from qubonn.drawing.pictures import draw_couplings
-    from qubonn.estimator.posed import sidecar_of
 
     qubo = qn.Qubo.load(path)
     facts = [("kind", "QUBO"), *qubo_facts(qubo)]
-    if Path(sidecar_of(path)).exists():
-        facts += [("description", sidecar_of(path))]
+    if Path(sidecar := estimator.sidecar_of(path)).exists():
+        facts += [("description", sidecar)]
     document = {"kind": "qubo", **qubo_document(qubo), "bytes": path.stat().st_size}
     return facts, document, lambda out: draw_couplings(qubo, out)
 
 
 def _problem(path: Path) -> Inspected:
     from qubonn.drawing.pictures import draw_couplings
-    from qubonn.estimator.posed import PosedProblem
 
-    posed = PosedProblem.load(path)
+    posed = estimator.PosedProblem.load(path)
     problem, classes = posed.problem, posed.encoding.book.classes
     facts = [
         ("kind", "training problem"),

@@ -9,15 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+import qubonn as qn
 from qubonn.cli.screen import Screen
 from qubonn.errors import AlphabetError
-
-if TYPE_CHECKING:
-    from qubonn.datasets import Table
 
 Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
@@ -126,19 +124,16 @@ class Reading:
     )
     skip_missing: bool = option(is_flag=True, help="Skip rows with missing values.")
 
-    def read(self, path: Path, **changes: Any) -> "Table":
+    def read(self, path: Path, **changes: Any) -> "qn.datasets.Table":
         """Read a table with these options, some of them changed."""
-        from qubonn.datasets import read_table
+        return qn.datasets.read_table(path, **(vars(self) | changes))
 
-        return read_table(path, **(vars(self) | changes))
-
-    def read_labelled(self, path: Path, screen: Screen) -> "Table":
+    def read_labelled(self, path: Path, screen: Screen) -> "qn.datasets.Table":
         """Read examples to learn from; print how many rows were skipped."""
-        from qubonn.datasets.files import kind_of
-
-        if kind_of(path) == "csv" and self.target is None:
+        kind = qn.datasets.kind_of(path)
+        if kind == "csv" and self.target is None:
             raise click.UsageError("a CSV file needs --target, the column of labels")
-        if kind_of(path) == "idx" and self.labels is None:
+        if kind == "idx" and self.labels is None:
             raise click.UsageError("an IDX file needs --labels, the file of labels")
         table = self.read(path)
         if table.skipped_count:
@@ -150,7 +145,7 @@ class Reading:
 reading = gathered("reading", Reading)
 
 
-def _require_classes(table: "Table") -> None:
+def _require_classes(table: "qn.datasets.Table") -> None:
     labels = table.known_labels
     count = len(set(labels.tolist()))
     if count < 2:

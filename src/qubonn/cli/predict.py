@@ -4,7 +4,7 @@ import csv
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,9 +12,6 @@ import qubonn as qn
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
 from qubonn.errors import ShapeError
-
-if TYPE_CHECKING:
-    from qubonn.datasets import Table
 
 
 @click.command(
@@ -44,7 +41,7 @@ def command(
     table = trained.read(data, reading)
     columns = trained.predict(table, with_probabilities=proba)
     scores = {}
-    if table.labels is not None and trained.is_classifier:
+    if table.labels is not None and trained.kind == "classifier":
         actual = table.labels_among(trained.trained.classes_, model)
         scores["accuracy"] = float((actual == columns["prediction"]).mean())
     _write(screen, columns, out)
@@ -67,19 +64,10 @@ class LoadedModel:
     column_count: int  # numbers in each example
     names: tuple[str, ...] | None
 
-    @property
-    def is_classifier(self) -> bool:
-        """Whether it predicts classes; otherwise output spins."""
-        return self.kind == "classifier"
-
-    def read(self, path: Path, reading: options.Reading) -> "Table":
+    def read(self, path: Path, reading: options.Reading) -> "qn.datasets.Table":
         """Read examples with the columns of this model, in its order."""
-        from qubonn.datasets.files import kind_of
-
-        changes: dict[str, Any] = {"is_test": True}
-        if kind_of(path) == "csv" and self.names is not None and reading.has_header is not False:
-            changes["keep"] = self.names
-        table = reading.read(path, **changes)
+        is_named = qn.datasets.kind_of(path) == "csv" and reading.has_header is not False
+        table = reading.read(path, is_test=True, keep=self.names if is_named else None)
         if table.column_count != self.column_count:
             raise ShapeError(
                 f"{table.source} must have {self.column_count} numbers for each example, as "
@@ -88,10 +76,12 @@ class LoadedModel:
             )
         return table
 
-    def predict(self, table: "Table", *, with_probabilities: bool) -> dict[str, list[Any]]:
+    def predict(
+        self, table: "qn.datasets.Table", *, with_probabilities: bool
+    ) -> dict[str, list[Any]]:
         """Return columns of predictions: classes and perhaps probabilities, or outputs."""
         rows = table.inputs.reshape(len(table), -1)
-        if not self.is_classifier:
+        if self.kind != "classifier":
             if with_probabilities or table.target is not None:
                 raise ShapeError(f"{self.path} is a bare {self.kind}: it has outputs, no classes")
             outputs = self.trained.predict_outputs(rows).T
@@ -107,11 +97,10 @@ class LoadedModel:
 def load_model(path: Path) -> LoadedModel:
     """Read a .qubonn file."""
     trained: Any = qn.load(path)
-    if isinstance(trained, qn.BinaryNetwork):
-        return LoadedModel(path, trained, "network", (trained,), trained.topology.input_count, None)
-    if isinstance(trained, qn.Committee):
-        inputs = trained.members[0].topology.input_count
-        return LoadedModel(path, trained, "committee", trained.members, inputs, None)
+    is_network = isinstance(trained, qn.BinaryNetwork)
+    if is_network or isinstance(trained, qn.Committee):
+        kind, members = ("network", (trained,)) if is_network else ("committee", trained.members)
+        return LoadedModel(path, trained, kind, members, members[0].topology.input_count, None)
     # columns are matched by `read`; scikit-learn sees arrays
     found = vars(trained).pop("feature_names_in_", None)
     names = None if found is None else tuple(map(str, found))

@@ -3,16 +3,14 @@
 import shlex
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import qubonn as qn
+from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
-
-if TYPE_CHECKING:
-    from qubonn.estimator.posed import PosedProblem
 
 
 @click.command(
@@ -61,8 +59,6 @@ def command(
     Solve it with any machine or program, then pass the samples to  qubonn decode.  The second
     file, OUT.problem.npz, describes the bits; decode needs it, so keep the two together.
     """
-    from qubonn.estimator.posed import sidecar_of
-
     table = reading.read_labelled(data, screen).some_per_class(per_class, seed)
     posed = qn.pose(
         table.inputs,
@@ -74,7 +70,7 @@ def command(
         target=table.target,
     )
     qubo, classes = posed.problem.qubo(), posed.encoding.book.classes
-    sidecar = Path(sidecar_of(out))
+    sidecar = Path(estimator.sidecar_of(out))
     posed.save(sidecar)
     qubo.save(out)
     screen.facts(
@@ -94,7 +90,7 @@ def command(
     )
 
 
-def problem_facts(posed: "PosedProblem") -> list[tuple[str, str]]:
+def problem_facts(posed: "estimator.PosedProblem") -> list[tuple[str, str]]:
     """Return which network a problem trains, on which inputs and outputs."""
     problem, book = posed.problem, posed.encoding.book
     inputs = f"{posed.column_count} columns, {problem.topology.input_count} spins"

@@ -167,12 +167,11 @@ def _test_table(
     path: Path, labels: Path | None, reading: options.Reading, train: "Table"
 ) -> "Table":
     """Read test examples with the columns of those to learn from."""
-    from qubonn.datasets.files import kind_of
-
     changes: dict[str, Any] = {"labels": labels, "is_test": True}
-    if kind_of(path) == "csv" and train.names is not None:
+    kind = qn.datasets.kind_of(path)
+    if kind == "csv" and train.names is not None:
         changes |= {"keep": train.names, "drop": ()}
-    if kind_of(path) == "npz" and str(path) == train.source:  # other arrays of the same file
+    if kind == "npz" and str(path) == train.source:  # other arrays of the same file
         changes |= {"inputs": None, "target": None}
     table = reading.read(path, **changes)
     if table.column_count != train.column_count:
