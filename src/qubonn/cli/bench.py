@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -21,13 +21,7 @@ REPLICAS, SWEEPS = 1000, 1000
 PEER_READS = 20  # dwave-samplers anneals one after the other
 LAYERS, IMAGES = (784, 256, 10), 10_000
 
-
-class Task(NamedTuple):
-    """A measurement: its name, its unit, and a function from a seed to the value."""
-
-    name: str
-    unit: str
-    measure: Callable[[int], float]
+Task = tuple[str, str, Callable[[int], float]]  # name, unit, and the value measured with a seed
 
 
 @click.command(
@@ -57,15 +51,15 @@ def command(repeats: int, seed: int, screen: Screen) -> None:
     topology = qn.paper.topology(NETWORK)
     problem = qn.TrainingProblem(topology, letters.train_inputs, letters.train_outputs)
     rows, measured = [], {}
-    for task in (_annealing(problem), *_peer(problem), _training(problem), *_prediction(seed)):
-        with screen.working(f"{task.name}: compiling ..."):
-            task.measure(seed)
-        with screen.working(f"{task.name} ..."):
-            values = [task.measure(seed + number) for number in range(repeats)]
+    for name, unit, measure in (*_annealing(problem), _training(problem), *_prediction(seed)):
+        with screen.working(f"{name}: compiling ..."):
+            measure(seed)
+        with screen.working(f"{name} ..."):
+            values = [measure(seed + number) for number in range(repeats)]
         extent = (median(values), min(values), max(values))
         shown = [f"{value:,.3g}" if value < 1000 else f"{value:,.0f}" for value in extent]
-        rows.append([task.name, *shown, task.unit])
-        measured[task.name] = {"unit": task.unit, "median": median(values), "values": values}
+        rows.append([name, *shown, unit])
+        measured[name] = {"unit": unit, "median": median(values), "values": values}
     screen.table(["task", "median", "least", "most", "unit"], rows)
     screen.document(machine=machine(), repeats=repeats, measured=measured)
 
@@ -88,31 +82,27 @@ def machine() -> dict[str, str]:
     }
 
 
-def _annealing(problem: "qn.TrainingProblem") -> Task:
+def _annealing(problem: "qn.TrainingProblem") -> list[Task]:
+    """Return the task for our annealer, and for dwave-samplers if it is installed."""
     qubo = problem.qubo()
     annealer = qn.SimulatedAnnealing(replica_count=REPLICAS, sweep_count=SWEEPS)
 
-    def measure(seed: int) -> float:
-        seconds = _seconds(lambda: annealer.sample(qubo, seed=seed))
-        return qubo.variable_count * REPLICAS * SWEEPS / seconds / 1e6
+    def task(name: str, replicas: int, sample: Callable[[int], object]) -> Task:
+        updates = qubo.variable_count * replicas * SWEEPS / 1e6
+        return name, "million spin updates/s", lambda seed: updates / _seconds(lambda: sample(seed))
 
-    return Task("annealing of QUBOs", "million spin updates/s", measure)
-
-
-def _peer(problem: "qn.TrainingProblem") -> list[Task]:
-    """Return the same task for dwave-samplers, if it is installed."""
+    ours = task("annealing of QUBOs", REPLICAS, lambda seed: annealer.sample(qubo, seed=seed))
     try:
         from dwave.samplers import SimulatedAnnealingSampler
     except ImportError:
-        return []
-    model, sampler = problem.qubo().to_dimod(), SimulatedAnnealingSampler()
+        return [ours]
+    model, peer = qubo.to_dimod(), SimulatedAnnealingSampler()
     settings = {"num_reads": PEER_READS, "num_sweeps": SWEEPS, "beta_range": (0.2, 8.6)}
 
-    def measure(seed: int) -> float:
-        seconds = _seconds(lambda: sampler.sample(model, seed=seed, **settings).record)
-        return float(model.num_variables * PEER_READS * SWEEPS / seconds / 1e6)
+    def peer_sample(seed: int) -> object:
+        return peer.sample(model, seed=seed, **settings).record  # waits for the samples
 
-    return [Task("the same, dwave-samplers", "million spin updates/s", measure)]
+    return [ours, task("the same, dwave-samplers", PEER_READS, peer_sample)]
 
 
 def _training(problem: "qn.TrainingProblem") -> Task:
@@ -122,7 +112,7 @@ def _training(problem: "qn.TrainingProblem") -> Task:
             seed += 1_000_003
 
     name = f"network {NETWORK} trained to H = 0"
-    return Task(name, "ms", lambda seed: 1e3 * _seconds(lambda: train(seed)))
+    return name, "ms", lambda seed: 1e3 * _seconds(lambda: train(seed))
 
 
 def _prediction(seed: int) -> list[Task]:
@@ -142,7 +132,7 @@ def _prediction(seed: int) -> list[Task]:
         return hidden @ second + biases[1] > 0
 
     def task(name: str, predict: Callable[[], object]) -> Task:
-        return Task(name, "thousand images/s", lambda _: IMAGES / _seconds(predict) / 1e3)
+        return name, "thousand images/s", lambda _: IMAGES / _seconds(predict) / 1e3
 
     size = "-".join(map(str, LAYERS))
     return [

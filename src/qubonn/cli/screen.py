@@ -31,22 +31,19 @@ class Screen:
 
     as_json: bool = False
     verbose: int = 0
-    is_watched: bool = field(init=False)  # whether progress is shown: stderr is a terminal
+    is_watched: bool = field(init=False)  # standard error is a terminal: progress is shown
+    is_terminal: bool = field(init=False)  # standard output is one, or colours are forced
 
     def __post_init__(self) -> None:
         self.is_watched = sys.stderr.isatty()
+        self.is_terminal = sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
         if self.verbose:
             handler, logger = logging.StreamHandler(), logging.getLogger("qubonn")
             handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
             logger.setLevel(logging.DEBUG if self.verbose > 1 else logging.INFO)
             logger.handlers = [handler]  # only one, also if several commands run in one process
 
-    @cached_property
-    def is_terminal(self) -> bool:
-        """Whether standard output is a terminal, or colours are forced."""
-        return sys.stdout.isatty() or bool(os.environ.get("FORCE_COLOR"))
-
-    @cached_property
+    @property
     def has_blocks(self) -> bool:
         """Whether block characters can be shown."""
         return self.is_terminal and "utf" in (sys.stdout.encoding or "").lower()
