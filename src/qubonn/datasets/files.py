@@ -101,7 +101,7 @@ def read_npz(
     label_name = _named(source, arrays, target, label_names)
     found = None if label_name is None else _labels(source, arrays[label_name])
     numbers = _numbers(f"{source}: {input_name}", arrays[input_name])
-    return _checked(Table(source, numbers, found, target=label_name))
+    return Table(source, numbers, found, target=label_name)
 
 
 def _idx_table(path: Source, labels: Source | None, target: str | None) -> Table:
@@ -112,7 +112,7 @@ def _idx_table(path: Source, labels: Source | None, target: str | None) -> Table
         )
     numbers = _numbers(shown_source(path), read_idx(path))
     found = None if labels is None else _labels(shown_source(labels), read_idx(labels))
-    return _checked(Table(shown_source(path), numbers, found))
+    return Table(shown_source(path), numbers, found)
 
 
 def _named(
@@ -158,17 +158,6 @@ def _labels(name: str, values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.int64)
 
 
-def _checked(table: Table) -> Table:
-    if not len(table) or not table.column_count:
-        raise ShapeError(f"{table.source} must hold at least one example; it holds none")
-    if table.labels is not None and len(table.labels) != len(table):
-        raise ShapeError(
-            f"{table.source} must have a label for each of its {len(table)} examples; "
-            f"got {len(table.labels)} labels"
-        )
-    return table
-
-
 TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 MOST_AXES = 8
 BYTES_AT_ONCE = 1 << 22
@@ -187,11 +176,11 @@ def read_idx(path: Source) -> NDArray[Any]:
     """
     name = shown_source(path)
     with open_bytes(path) as stream:
-        dtype, shape = _head(name, stream)
+        dtype, shape = _header(name, stream)
         count = prod(shape) * dtype.itemsize
         if count > MOST_BYTES:
             raise FileFormatError(
-                f"{name} announces {count:,} bytes of values, more than {MOST_BYTES:,}: not read"
+                f"{name} declares {count:,} bytes of values, more than {MOST_BYTES:,}: not read"
             )
         require_memory(f"reading {name}", 2 * count, hint="use fewer examples")
         data = _exactly(name, stream, count)
@@ -199,7 +188,7 @@ def read_idx(path: Source) -> NDArray[Any]:
     return values.astype(dtype.newbyteorder("="))
 
 
-def _head(name: str, stream: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...]]:
+def _header(name: str, stream: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...]]:
     magic = stream.read(4)
     if len(magic) < 4 or magic[:2] != b"\0\0" or magic[2] not in TYPES:
         raise FileFormatError(
@@ -210,13 +199,13 @@ def _head(name: str, stream: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...]]:
         raise FileFormatError(f"{name} must have 1 to {MOST_AXES} axes; got {magic[3]}")
     sizes = stream.read(4 * magic[3])
     if len(sizes) < 4 * magic[3]:
-        raise FileFormatError(f"{name} ends within its head: it may be truncated")
+        raise FileFormatError(f"{name} ends within its header: it may be truncated")
     shape = tuple(np.frombuffer(sizes, ">u4").tolist())
     return np.dtype(TYPES[magic[2]]), shape
 
 
 def _exactly(name: str, stream: BinaryIO, count: int) -> bytes:
-    """Read the bytes that the head announces in pieces: a short file never takes much memory."""
+    """Read `count` bytes in pieces: the memory grows with the file, not with what it declares."""
     pieces, left = [], count
     while left and (piece := stream.read(min(left, BYTES_AT_ONCE))):
         pieces.append(piece)
@@ -224,7 +213,7 @@ def _exactly(name: str, stream: BinaryIO, count: int) -> bytes:
     if left or stream.read(1):
         found = "more" if not left else f"{count - left:,}"
         raise FileFormatError(
-            f"{name} must hold {count:,} bytes of values, as its head says; got {found}: "
+            f"{name} must hold {count:,} bytes of values, as its header says; got {found}: "
             "it may be truncated or corrupted"
         )
     return b"".join(pieces)

@@ -62,12 +62,6 @@ def letters(seed: int) -> Letters:
     >>> data = letters(seed=0)
     >>> data
     Letters(4 to train on, 40 to test on)
-    >>> print(as_text(data.train_inputs[3]))
-    #...#
-    .#.#.
-    ..#..
-    .#.#.
-    #...#
     >>> data.train_labels[3], data.train_outputs[3]
     (np.str_('X'), array([ 1, -1], dtype=int8))
     >>> (data.test_inputs[30:] != data.train_inputs[3]).sum(axis=1)
@@ -109,8 +103,8 @@ def as_text(image: ArrayLike) -> str:
 
 
 def _with_two_pixels_inverted(image: SpinVector, stream: SeedSequence) -> SpinMatrix:
-    # Each pixel pair draws a 64-bit number and the ten smallest win. NumPy guarantees that these
-    # raw numbers never change; it gives no such guarantee for Generator.choice.
+    # A 64-bit number is drawn for each pixel pair, and the pairs of the ten smallest are inverted.
+    # NumPy guarantees that these raw numbers never change, unlike those of Generator.choice.
     draws = np.asarray(PCG64(stream).random_raw(len(_PIXEL_PAIRS)))
     pairs = _PIXEL_PAIRS[np.argsort(draws, kind="stable")[:TEST_IMAGES_PER_CLASS]]
     images = np.tile(image, (TEST_IMAGES_PER_CLASS, 1))

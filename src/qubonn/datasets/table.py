@@ -1,6 +1,6 @@
 """Table: labelled examples before binarisation, and how a CSV file becomes one.
 
-A cell that does not hold what it must is reported by line and column before any training starts.
+A cell with a wrong value is reported by line and column before any training starts.
 """
 
 import csv
@@ -44,6 +44,15 @@ class Table:
     names: tuple[str, ...] | None = None  # of the columns, if the file has any
     target: str | None = None  # name of the labels
     skipped_count: int = 0  # rows with missing values
+
+    def __post_init__(self) -> None:
+        if not len(self) or not self.column_count:
+            raise ShapeError(f"{self.source} must hold at least one example; it holds none")
+        if self.labels is not None and len(self.labels) != len(self):
+            raise ShapeError(
+                f"{self.source} must have a label for each of its {len(self)} examples; "
+                f"got {len(self.labels)} labels"
+            )
 
     def __len__(self) -> int:
         return len(self.inputs)
