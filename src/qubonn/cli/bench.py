@@ -107,7 +107,7 @@ def _annealing(problem: "qn.TrainingProblem") -> list[Task]:
 
 def _training(problem: "qn.TrainingProblem") -> Task:
     def train(seed: int) -> None:
-        # a run that ends above 0 counts, and so does the one after it
+        # a run that ends above 0 counts too: the time includes it and the next one
         while qn.LiftedAnnealing().solve(problem, seed=seed, target_energy=0).energies[0] > 0:
             seed += 1_000_003
 

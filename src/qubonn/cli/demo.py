@@ -29,7 +29,7 @@ SHOWN_NEURONS = 20  # in the table of sums
 @click.option(
     "-o",
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     default=Path("demo"),
     help="Folder for the page, the model, its C code, the QUBO and the data.",
 )
@@ -91,7 +91,7 @@ class DemoRun:
 
 @dataclass(frozen=True, eq=False)
 class Demonstration:
-    """A network of the paper trained on the letters in all ways."""
+    """A network of the paper trained on the letters, without and with margins."""
 
     number: int
     notation: str  # of the layers, as in the paper
@@ -296,8 +296,6 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         "demo.html",
         title=f"Network {demo.number} learns four letters",
         demo=demo,
-        letters=letters,
-        rows=letters.image_shape[0],
         parameter_count=topology.weight_count + topology.neuron_count,
         picture=b64encode(picture).decode("ascii"),
         weights=[] if weights is None else weights.tolist(),
@@ -306,7 +304,5 @@ def demo_page(demo: Demonstration, out: Path, picture: bytes) -> str:
         energy_chart=curves_svg("lowest energy of all replicas", "sweeps", energies),
         accuracy_chart=bars_svg("accuracy on the test images", demo.accuracies),
         confusions=confusions,
-        size=demo.plain.posed.problem.size,
-        violations=[str(violation) for violation in demo.certificate.violations][:5],
         steps=_next_steps(out),
     )

@@ -49,7 +49,7 @@ def command(file: Path, picture: Path | None, member: int, screen: Screen) -> No
 
 
 def _inspected(path: Path, member: int) -> Inspected:
-    """Return facts, JSON and a function that draws, for any file of ours."""
+    """Return facts, JSON and a function that draws, for any file that qubonn writes."""
     from qubonn.quadratic.files import READERS, WRITERS
     from qubonn.storage import read_names
 

@@ -21,6 +21,8 @@ Function = Callable[..., Any]
 Decorator = Callable[[Function], Function]
 
 EXISTING = click.Path(exists=True, dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+POSITIVE = click.FloatRange(0, min_open=True)
 DATA = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 MOST_CLASSES = 20  # of few examples; more distinct labels look like a regression target
 
@@ -94,7 +96,7 @@ per_class = click.option(
     "--per-class",
     type=click.IntRange(1),
     metavar="N",
-    help="Learn from N examples of each class only, drawn with the seed.",
+    help="Train on N examples of each class only, drawn with the seed.",
 )
 
 
@@ -129,7 +131,7 @@ class Reading:
         return qn.datasets.read_table(path, **(vars(self) | changes))
 
     def read_labelled(self, path: Path, screen: Screen) -> "qn.datasets.Table":
-        """Read examples to learn from; print how many rows were skipped."""
+        """Read training examples; print the number of rows that were skipped."""
         kind = qn.datasets.kind_of(path)
         if kind == "csv" and self.target is None:
             raise click.UsageError("a CSV file needs --target, the column of labels")
@@ -175,7 +177,7 @@ def _binariser(text: str) -> str | int:
 
 
 def _whole(text: str, separator: str, what: str, counts: Sequence[int] = ()) -> tuple[int, ...]:
-    """Return positive whole numbers, as many as one of `counts` if given."""
+    """Return positive whole numbers; their count must be one of `counts` if given."""
     parts = [part.strip() for part in text.split(separator)]
     is_whole = all(re.fullmatch("0*[1-9][0-9]*", part) and len(part) < 8 for part in parts)
     if not is_whole or (counts and len(parts) not in counts):

@@ -79,7 +79,7 @@ class LoadedModel:
     def predict(
         self, table: "qn.datasets.Table", *, with_probabilities: bool
     ) -> dict[str, list[Any]]:
-        """Return columns of predictions: classes and perhaps probabilities, or outputs."""
+        """Return columns of predictions: classes, and probabilities if wanted, or outputs."""
         rows = table.inputs.reshape(len(table), -1)
         if self.kind != "classifier":
             if with_probabilities or table.target is not None:

@@ -31,7 +31,7 @@ from qubonn.cli.screen import Screen
 )
 @click.option(
     "--free-outputs",
-    type=click.FloatRange(0, min_open=True),
+    type=options.POSITIVE,
     metavar="STRENGTH",
     help="Leave outputs free, with this penalty for each wrong one.  [default: fixed]",
 )

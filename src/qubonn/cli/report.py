@@ -10,8 +10,6 @@ from qubonn.cli import options
 from qubonn.cli.screen import Screen
 from qubonn.errors import FileFormatError
 
-FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 @click.command(epilog="Example:  qubonn report reproduction -o report.html")
 @click.argument("store", type=click.Path(exists=True, path_type=Path), nargs=-1, required=True)
@@ -25,17 +23,17 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--template",
     type=options.EXISTING,
-    help="Prose with places for tables and figures; only with --markdown.",
+    help="Text with placeholders for tables and figures; only with --markdown.",
 )
 @click.option(
     "--files",
-    type=FOLDER,
+    type=options.FOLDER,
     help="Folder for the figures of --markdown.  [default: OUT without its suffix]",
 )
 @click.option(
     "--csv",
     "csv_folder",
-    type=FOLDER,
+    type=options.FOLDER,
     help="Also write every run and every comparison as CSV into this folder.",
 )
 @options.screen

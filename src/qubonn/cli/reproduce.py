@@ -83,7 +83,7 @@ class Selection:
 @options.gathered("selection", Selection)
 @click.option(
     "--store",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.FOLDER,
     default=Path("reproduction"),
     help="Folder with one SQLite file for each study; existing studies are continued.",
 )

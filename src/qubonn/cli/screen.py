@@ -1,7 +1,7 @@
 """What a command prints: rich on a terminal, plain lines in a pipe, or one JSON object.
 
 Results go to standard output, everything else to standard error. Text from files is printed with
-its control characters escaped, so that it cannot steer the terminal.
+its control characters escaped, so that it cannot control the terminal.
 """
 
 import json

@@ -16,6 +16,7 @@ import click
 
 import qubonn as qn
 from qubonn.cli import options
+from qubonn.cli.predict import load_model
 from qubonn.cli.screen import INTERRUPTED, NOT_REACHED, OK, TERMINATED, Screen
 from qubonn.errors import AlphabetError, FitInterrupted, QubonnError, ShapeError
 
@@ -45,9 +46,7 @@ class Training:
         help="The paper's dropout: drop this share of the neurons, in ten iterations.",
     )
     time_limit: float | None = options.option(
-        type=click.FloatRange(0, min_open=True),
-        metavar="SECONDS",
-        help="Limit for all networks together.",
+        type=options.POSITIVE, metavar="SECONDS", help="Limit for all networks together."
     )
     random_state: int = options.option(
         "--seed", type=click.IntRange(0), default=0, help="Seed of all randomness."
@@ -166,7 +165,7 @@ def save_model(classifier: "qn.QuboClassifier", names: tuple[str, ...] | None, o
 def _test_table(
     path: Path, labels: Path | None, reading: options.Reading, train: "Table"
 ) -> "Table":
-    """Read test examples with the columns of those to learn from."""
+    """Read test examples with the columns of the training examples."""
     changes: dict[str, Any] = {"labels": labels, "is_test": True}
     kind = qn.datasets.kind_of(path)
     if kind == "csv" and train.names is not None:
@@ -186,8 +185,6 @@ def _classifier(networks: options.Networks, earlier: Path | None) -> "qn.QuboCla
     """Return a classifier for these networks, with the members of an earlier training if any."""
     if earlier is None:
         return qn.QuboClassifier(**vars(networks))
-    from qubonn.cli.predict import load_model
-
     model = load_model(earlier)
     classifier = model.trained
     if not isinstance(classifier, qn.QuboClassifier):
@@ -287,7 +284,7 @@ def _report(
 
 
 def _training_facts(classifier: "qn.QuboClassifier", table: "Table") -> list[tuple[str, str]]:
-    """Return what was learned from, and how far each network came."""
+    """Return the size of the training data, and the results of the single networks."""
     shift, members = classifier.shift_, classifier.members_
     shifted = f"; each also shifted by up to {shift} pixel{'s' * (shift > 1)}" if shift else ""
     shape = f"{len(table):,} training examples, {table.column_count} columns"
