@@ -1,8 +1,7 @@
 """``qubonn export``: a model -> one C header for devices, or ONNX for runtimes."""
 
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import click
 
@@ -10,42 +9,8 @@ import qubonn as qn
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
 
-if TYPE_CHECKING:
-    from qubonn.export.c import Inputs
-
 SUFFIX = {"c": ".h", "onnx": ".onnx"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class COptions:
-    """What the C header contains."""
-
-    numbers: "Inputs | None" = options.option(
-        type=click.Choice(["uint8", "int8", "uint16", "int16", "int32"]),
-        help="C: also binarise whole numbers of this type.",
-    )
-    scale: int = options.option(
-        type=click.IntRange(1),
-        default=1,
-        help="C: the whole numbers are the columns of the training data times SCALE.",
-    )
-    with_main: bool = options.option(
-        "--main", is_flag=True, help="C: add a program that reads examples."
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class OnnxOptions:
-    """What the ONNX graph computes with."""
-
-    form: Literal["float", "int8"] = options.option(
-        type=click.Choice(["float", "int8"]),
-        default="float",
-        help="ONNX: arithmetic of the graph; the outputs are the same.",
-    )
-    from_numbers: bool = options.option(
-        is_flag=True, help="ONNX: the inputs are columns of numbers, not spins."
-    )
+OPTIONS = {"c": ("numbers", "scale", "with_main"), "onnx": ("form", "from_numbers")}
 
 
 @click.command(
@@ -60,16 +25,38 @@ class OnnxOptions:
 @click.argument("model", type=options.EXISTING)
 @click.option("--to", type=click.Choice(["c", "onnx"]), required=True, help="Format to write.")
 @click.option("--name", help="Name of the model in the code.  [default: name of MODEL]")
-@options.gathered("c", COptions)
-@options.gathered("onnx", OnnxOptions)
+@click.option(
+    "--numbers",
+    type=click.Choice(["uint8", "int8", "uint16", "int16", "int32"]),
+    help="C: also binarise whole numbers of this type.",
+)
+@click.option(
+    "--scale",
+    type=click.IntRange(1),
+    default=1,
+    help="C: the whole numbers are the columns of the training data times SCALE.",
+)
+@click.option("--main", "with_main", is_flag=True, help="C: add a program that reads examples.")
+@click.option(
+    "--form",
+    type=click.Choice(["float", "int8"]),
+    default="float",
+    help="ONNX: arithmetic of the graph; the outputs are the same.",
+)
+@click.option(
+    "--from-numbers", is_flag=True, help="ONNX: the inputs are columns of numbers, not spins."
+)
 @options.out("File to write.  [default: MODEL with .h or .onnx]", *SUFFIX.values())
 @options.screen
 def command(
     model: Path,
     to: Literal["c", "onnx"],
     name: str | None,
-    c: COptions,
-    onnx: OnnxOptions,
+    numbers: Any,
+    scale: int,
+    with_main: bool,
+    form: Literal["float", "int8"],
+    from_numbers: bool,
     out: Path | None,
     screen: Screen,
 ) -> None:
@@ -84,11 +71,11 @@ def command(
     _refuse_options_of_the_other(to)
     trained, title = qn.load(model), name or model.stem
     if to == "c":
-        numbers = c.numbers or "bits"
-        qn.to_c(trained, target, name=title, inputs=numbers, scale=c.scale, with_main=c.with_main)
+        inputs: Any = numbers or "bits"
+        qn.to_c(trained, target, name=title, inputs=inputs, scale=scale, with_main=with_main)
     else:
-        inputs: Literal["numbers", "spins"] = "numbers" if onnx.from_numbers else "spins"
-        qn.to_onnx(trained, target, form=onnx.form, inputs=inputs, name=title)
+        inputs = "numbers" if from_numbers else "spins"
+        qn.to_onnx(trained, target, form=form, inputs=inputs, name=title)
     size = target.stat().st_size
     screen.facts(("written", f"{target}, {size:,} bytes"))
     screen.document(model=str(model), written=str(target), to=to, bytes=size)
@@ -96,7 +83,7 @@ def command(
 
 def _refuse_options_of_the_other(to: str) -> None:
     context = click.get_current_context()
-    others = {field.name for field in fields(OnnxOptions if to == "c" else COptions)}
+    others = OPTIONS["onnx" if to == "c" else "c"]
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in others and source is click.core.ParameterSource.COMMANDLINE:
