@@ -158,7 +158,7 @@ def read_csv(
         blocks: list[NDArray[np.float64]] = []
         labels: list[str] = []
         row_count = 0
-        while block := list(islice(rows.lines, max(1, CELLS_AT_ONCE // rows.width))):
+        while block := list(islice(rows.lines, max(1, CELLS_AT_ONCE // len(rows.titles)))):
             row_count += len(block)
             kept = columns.without_missing(block) if skip_missing else block
             blocks.append(columns.numbers(kept))
@@ -173,32 +173,29 @@ def read_csv(
         rows.source,
         inputs,
         None if target is None else label_array(rows.source, labels),
-        None if rows.names is None else tuple(rows.names[place] for place in columns.kept),
-        None if columns.target is None else rows.title(columns.target),
+        tuple(rows.titles[place] for place in columns.kept) if rows.has_names else None,
+        None if columns.target is None else rows.titles[columns.target],
         row_count - len(inputs),
     )
 
 
 @dataclass(frozen=True)
 class CsvRows:
-    """An open CSV file; all its lines have `width` cells, and can be read once."""
+    """An open CSV file; each line has a cell for each title. The lines can be read once."""
 
     source: str
-    names: tuple[str, ...] | None  # None without a header
-    width: int
+    titles: tuple[str, ...]  # names of the columns, or without a header their numbers from 1
+    has_names: bool
     lines: Iterator[Line]
-
-    def title(self, place: int) -> str:
-        """Return the name of a column, or its number without a header."""
-        return str(place + 1) if self.names is None else self.names[place]
 
     def place(self, name: str) -> int:
         """Return the index of a column, given by name or by number from 1."""
-        if self.names is not None and name in self.names and name:
-            return self.names.index(name)
-        if name.isascii() and name.isdigit() and len(name) < 10 and 1 <= int(name) <= self.width:
+        width = len(self.titles)
+        if name and name in self.titles:
+            return self.titles.index(name)
+        if name.isascii() and name.isdigit() and len(name) < 10 and 1 <= int(name) <= width:
             return int(name) - 1
-        known = listed(self.names) if self.names else f"{self.width} columns"
+        known = listed(self.titles) if self.has_names else f"{width} columns"
         raise ShapeError(f"{self.source} must have a column {name!r:.60}; it has {known}")
 
 
@@ -238,14 +235,15 @@ def _rows(source: str, stream: BinaryIO, has_header: bool | None, separator: str
         raise FileFormatError(f"{source} must have at most {MOST_COLUMNS:,} columns")
     lines = _numbered(source, reader, len(head))
     if has_header is False:
-        return CsvRows(source, None, len(head), chain([(1, head)], lines))
+        numbers = tuple(str(number) for number, _ in enumerate(head, start=1))
+        return CsvRows(source, numbers, False, chain([(1, head)], lines))
     if has_header is None and all(_number(cell) is not None for cell in head):
         raise FileFormatError(
             f"{source} must begin with the names of its columns; its first line has numbers only: "
             "pass --no-header if it has no header, or --header if these are names"
         )
     _require_distinct(source, head)
-    return CsvRows(source, tuple(head), len(head), lines)
+    return CsvRows(source, tuple(head), True, lines)
 
 
 def _numbered(source: str, reader: Any, width: int) -> Iterator[Line]:
@@ -291,7 +289,7 @@ class _Columns:
         dropped = {rows.place(name) for name in drop}
         if label_place in dropped:
             raise ShapeError(f"{rows.source}: the target column {target!r} must not be dropped")
-        wanted = range(rows.width) if keep is None else [rows.place(name) for name in keep]
+        wanted = range(len(rows.titles)) if keep is None else [rows.place(name) for name in keep]
         kept = tuple(n for n in wanted if n not in dropped and n != label_place)
         if not kept:
             raise ShapeError(
@@ -299,7 +297,7 @@ class _Columns:
                 "it has none"
             )
         for place in (*kept, *([] if label_place is None else [label_place])):
-            if not rows.title(place):
+            if not rows.titles[place]:
                 raise FileFormatError(
                     f"{rows.source}: column {place + 1} must have a name; drop it by its number, "
                     f"{place + 1}, if it only counts the rows"
@@ -344,14 +342,14 @@ class _Columns:
                 f"{where} must hold a number; it is missing ({cell!r}): fill it in, or skip such "
                 "rows (--skip-missing)"
             )
-        title = self.rows.title(place)
+        title = self.rows.titles[place]
         advice = f"replace text by numbers, or drop the column (--drop {title!r:.40})"
         if _number(cell.replace(",", ".", 1)) is not None:
             advice = "write decimals with a point, and thousands without a separator"
         return FileFormatError(f"{where} must hold a finite number; got {cell!r:.60}: {advice}")
 
     def _where(self, line: int, place: int) -> str:
-        return f"{self.rows.source}, line {line}, column {self.rows.title(place)!r:.60}"
+        return f"{self.rows.source}, line {line}, column {self.rows.titles[place]!r:.60}"
 
 
 def _numbers(cells: list[str]) -> NDArray[np.float64]:
