@@ -50,11 +50,10 @@ def read_table(
                 "a second file or an array is for IDX and .npz"
             )
         return read_csv(path, target=target, **csv_options)
-    csv_only = [csv_options.get(name) for name in ("drop", "has_header", "separator")]
-    if any(option not in (None, (), []) for option in csv_only):
+    defaults = read_csv.__kwdefaults__
+    if given := [name for name, value in csv_options.items() if value != defaults.get(name)]:
         raise FileFormatError(
-            f"{shown_source(path)} is not a CSV file: it has no columns to drop, no header and "
-            "no separator"
+            f"{shown_source(path)} is not a CSV file: it takes no {', '.join(given)}"
         )
     if kind == "idx":
         return _idx_table(path, labels, target)
