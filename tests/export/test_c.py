@@ -16,6 +16,7 @@ import qubonn as qn
 from export.compiled import STRICT, Case, answers, compile_source, expected, needs_gcc, output_of
 from export.models import committee, models, odd_wirings
 from qubonn.encoding import Reading
+from qubonn.export.c import whole_levels
 
 pytestmark = needs_gcc
 
@@ -216,3 +217,11 @@ def test_the_whole_road_from_four_examples_to_c(tmp_path: Path) -> None:
     found = answers(cases, tmp_path)
     assert found == [expected(case) for case in cases]
     assert found[0].outputs[:4] == letters.train_outputs.tolist()
+
+
+def test_whole_levels_split_whole_numbers_as_thresholds_split_reals() -> None:
+    thresholds = np.array([-300, -0.5, -1e-9, 0, 1e-9, 0.3, 0.7, 7, 25.5, 99.99, 1e30])
+    for scale in (1, 3, 10):
+        levels = whole_levels(thresholds, scale, 0, 255)
+        for threshold, level in zip(thresholds, levels, strict=True):
+            assert [n > level for n in range(256)] == [n / scale > threshold for n in range(256)]

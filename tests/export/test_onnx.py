@@ -18,6 +18,7 @@ from export.running import run_onnx
 from qubonn.encoding import Reading
 from qubonn.errors import RangeError, TopologyError
 from qubonn.export import onnx_graph
+from qubonn.export.onnx import float32_levels
 from qubonn.export.onnx_graph import Form
 
 onnx = pytest.importorskip("onnx")
@@ -169,3 +170,12 @@ def test_without_onnx_the_error_says_what_to_install() -> None:
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "to_onnx needs onnx; install it with  pip install 'qubonn[onnx]'\n"
+
+
+def test_float32_levels_split_float32_as_thresholds_do() -> None:
+    thresholds = np.concatenate([np.random.default_rng(0).normal(size=1000), [0.1, 1e300, -1e300]])
+    levels = float32_levels(thresholds)
+    up = np.float32(np.inf)
+    near = thresholds.clip(-1e38, 1e38).astype(np.float32)
+    for numbers in (near, np.nextafter(near, up), np.nextafter(near, -up)):
+        assert ((numbers > levels) == (numbers.astype(np.float64) > thresholds)).all()

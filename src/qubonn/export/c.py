@@ -4,11 +4,14 @@ BinaryNetwork, Committee or QuboClassifier -> C source.  Paper, eq:activation.
 """
 
 import os
+from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
+from math import floor
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qubonn import __version__
 from qubonn.checks import require_count
@@ -16,7 +19,6 @@ from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
 from qubonn.export.c_layout import WORD, BitLayout, packed, word_count
 from qubonn.export.c_text import CArray, comment, identifier, string_literal, words_array
-from qubonn.export.levels import require_comparisons, whole_levels
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
 
@@ -148,7 +150,7 @@ def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Feature
         raise RangeError(f"inputs must be 'bits' or one of {', '.join(RANGES)}; got {inputs!r}")
     if isinstance(model.encoder, BitPlanes):
         return _planes(model.topology.input_count, model.encoder, inputs, scale)
-    column_of, numbers = require_comparisons(model.encoder, model.topology.input_count, inputs)
+    column_of, numbers = model.require_comparisons(inputs)
     levels = np.array(whole_levels(numbers, scale, *RANGES[inputs]), dtype=np.int64)
     tables, column, level = [], "input", str(levels[0])
     column_count = int(column_of[-1]) + 1
@@ -174,6 +176,24 @@ def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> _Fe
     if planes.gray:
         value = f"({value} ^ ({value} >> 1))"
     return columns, f"({value} >> ({planes.bits - 1}u - input / {columns}u)) & 1u", []
+
+
+def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: int) -> list[int]:
+    """Return a level for whole numbers n: n is above it exactly if ``n / scale`` is above `levels`.
+
+    n lies in lowest..highest, of 32 bits at most, and ``n / scale`` is a float64, rounded as usual.
+    Levels are cut off where that changes nothing.
+
+    >>> whole_levels(np.array([0.5, 0.3, -7.5, 1e9]), 10, 0, 255)
+    [5, 3, -1, 255]
+    """
+    found: list[int] = []
+    for level in levels.tolist():
+        whole = min(max(floor(Fraction(level) * scale), lowest - 1), highest)
+        # 3 / 10 is not above 0.3, the float64
+        is_rounded_down = whole < highest and (whole + 1) / scale <= level
+        found.append(whole + is_rounded_down)
+    return found
 
 
 def _small_array(name: str, values: np.ndarray) -> CArray:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import SpinMatrix
-from qubonn.encoding import CodeBook, InputEncoder, Reading
-from qubonn.errors import TopologyError
+from qubonn.checks import IntVector, SpinMatrix
+from qubonn.encoding import CodeBook, InputEncoder, Reading, Thermometer, Threshold
+from qubonn.errors import RangeError, TopologyError
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
 from qubonn.training import Committee
@@ -56,6 +56,22 @@ class Exported:
     def member_count(self) -> int:
         """Number of networks."""
         return len(self.weight_spins)
+
+    def require_comparisons(self, inputs: str) -> tuple[IntVector, NDArray[np.float64]]:
+        """Return (column_of, levels): spin s is +1 where column ``column_of[s]`` > ``levels[s]``.
+
+        Columns count 0, 0, ..., 1, 1, ...; an encoder that does not compare is refused.
+        """
+        encoder, spin_count = self.encoder, self.topology.input_count
+        if isinstance(encoder, Threshold):
+            return np.arange(spin_count), np.broadcast_to(encoder.levels, (spin_count,)).copy()
+        if isinstance(encoder, Thermometer):
+            return encoder.column_of, encoder.thresholds
+        have = "a model without a binariser" if encoder is None else type(encoder).__name__
+        raise RangeError(
+            f"inputs={inputs!r} needs a QuboClassifier whose binariser is a Threshold or a "
+            f"Thermometer; got {have}: binarise before, and leave `inputs` out"
+        )
 
 
 def exported(model: object) -> Exported:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
-from qubonn.export.levels import float32_levels, require_comparisons
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.export.onnx_graph import Form, OnnxGraph, Tensor, require_room
 from qubonn.storage import write_whole
@@ -88,13 +87,21 @@ def _add_inputs(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, in
         raise RangeError(f"inputs must be 'spins' or 'numbers'; got {inputs!r}")
     if isinstance(model.encoder, BitPlanes):
         return _add_planes(graph, model.encoder, spin_count), spin_count // model.encoder.bits
-    column_of, levels = require_comparisons(model.encoder, spin_count, inputs)
+    column_of, levels = model.require_comparisons(inputs)
     numbers, column_count = "inputs", int(column_of[-1]) + 1
     if column_count < spin_count:
         columns = graph.constant("columns", column_of, np.int64)
         numbers = graph.add("Gather", numbers, columns, axis=-1)
     rounded = graph.constant("levels", float32_levels(levels), np.float32)
     return graph.where(graph.add("Greater", numbers, rounded)), column_count
+
+
+def float32_levels(levels: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the largest float32 not above each level; float32 numbers compare alike with both."""
+    with np.errstate(over="ignore"):
+        rounded = levels.astype(np.float32)
+    down = np.nextafter(rounded, np.float32(-np.inf))
+    return np.where(rounded.astype(np.float64) > levels, down, rounded)
 
 
 def _add_planes(graph: OnnxGraph, planes: BitPlanes, spin_count: int) -> str:
