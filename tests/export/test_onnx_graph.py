@@ -21,7 +21,9 @@ def test_results_get_their_names_and_the_rest_goes() -> None:
     graph.add("Neg", "inputs")
     graph.constant("unread", 1, np.int8)
     graph.name_results({"outputs": graph.add("Abs", "inputs")})
-    model = graph.model("some", ("inputs", np.int8, 3), [("outputs", np.int8, 3)], "text")
+    model = graph.model(
+        "some", graph.tensor("inputs", np.int8, 3), [graph.tensor("outputs", np.int8, 3)], "text"
+    )
     assert [(node.op_type, node.name, *node.output) for node in model.graph.node] == [
         ("Abs", "outputs", "outputs")
     ]

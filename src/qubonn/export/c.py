@@ -18,7 +18,7 @@ from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
 from qubonn.export.c_layout import WORD, BitLayout, packed, word_count
-from qubonn.export.c_text import CArray, comment, identifier, string_literal, words_array
+from qubonn.export.c_text import CArray, comment, identifier, string_literal
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
 
@@ -59,7 +59,6 @@ def to_c(
     parts, prefix = exported(model), identifier(name)
     layout = BitLayout(parts.topology)
     features = _features(parts, prefix, inputs, require_count("scale", scale))
-    feature_count, feature_bit, feature_tables = features
     source: str = _template().render(
         name=prefix,
         title=name,
@@ -70,9 +69,7 @@ def to_c(
         class_tables=_class_tables(parts.classes),
         inputs=inputs,
         scale=scale,
-        feature_count=feature_count,
-        feature_bit=feature_bit,
-        feature_tables=feature_tables,
+        features=features,
         with_main=with_main,
     )
     if path is not None:
@@ -115,8 +112,8 @@ def _network_tables(model: Exported, layout: BitLayout) -> list[CArray]:
         CArray("_step", "steps", np.array(layout.records), field_bytes=size),
         CArray("_run", "runs", np.array(layout.runs).reshape(-1, 2), field_bytes=size),
         CArray("_index", "output_of", np.array(layout.output_of), field_bytes=size),
-        words_array("weights", weights, per_member.format(weights.shape[1])),
-        words_array("biases", biases, per_member.format(biases.shape[1])),
+        CArray("uint32_t", "weights", weights.reshape(-1), per_member.format(weights.shape[1])),
+        CArray("uint32_t", "biases", biases.reshape(-1), per_member.format(biases.shape[1])),
     ]
 
 
@@ -127,9 +124,10 @@ def _class_tables(classes: Classes | None) -> list[CArray]:
     spin_count = classes.codewords.shape[1]
     numbers = np.full(WORD * word_count(spin_count), -1)
     numbers[:spin_count] = np.arange(spin_count)
+    codewords = packed(classes.codewords, numbers).reshape(-1)
     return [
         CArray("int32_t", "evidence", classes.evidence, "of an output, by members that say +1"),
-        words_array("codewords", packed(classes.codewords, numbers), "outputs of each class"),
+        CArray("uint32_t", "codewords", codewords, "outputs of each class"),
     ]
 
 

@@ -65,12 +65,11 @@ def string_literal(text: str) -> str:
 class CArray:
     """A constant array of whole numbers, or of records of several."""
 
-    kind: str  # of an element, in C; one of the model's own begins with an underscore
+    kind: str  # of an element, in C; uint32_t for words of bits, _... for one of the model's own
     name: str  # what follows the model's name
     values: NDArray[Any]  # elements, or elements x fields
     about: str = ""  # a comment
     field_bytes: int = 4
-    is_hexadecimal: bool = False
 
     @property
     def byte_count(self) -> int:
@@ -80,7 +79,7 @@ class CArray:
     def text(self, prefix: str) -> str:
         """Return the declaration.
 
-        >>> print(CArray("uint32_t", "words", np.array([255]), is_hexadecimal=True).text("net"))
+        >>> print(CArray("uint32_t", "words", np.array([255])).text("net"))
         static const uint32_t net_words[] = {
             0x000000FFu
         };
@@ -91,13 +90,8 @@ class CArray:
         if values.ndim == 2:
             lines = [f"{{{', '.join(map(str, row))}}}" for row in values.tolist()]
         else:
-            pattern = "0x{:08X}u" if self.is_hexadecimal else "{}"
+            pattern = "0x{:08X}u" if kind == "uint32_t" else "{}"
             shown = [pattern.format(value) for value in values.tolist()]
             lines = [", ".join(shown[k : k + PER_LINE]) for k in range(0, len(shown), PER_LINE)]
         body = ",\n    ".join(lines)
         return f"static const {kind} {prefix}_{self.name}[] = {{{about}\n    {body}\n}};"
-
-
-def words_array(name: str, words: NDArray[np.uint32], about: str) -> CArray:
-    """Return rows of 32-bit words as one table."""
-    return CArray("uint32_t", name, words.reshape(-1), about, is_hexadecimal=True)

@@ -17,7 +17,7 @@ from qubonn.checks import IntVector
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
 from qubonn.export.model import Classes, Exported, exported
-from qubonn.export.onnx_graph import Form, OnnxGraph, Tensor, require_room
+from qubonn.export.onnx_graph import Form, OnnxGraph, require_room
 from qubonn.storage import write_whole
 from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
 
@@ -49,26 +49,21 @@ def to_onnx(
     if not isinstance(name, str):
         raise RangeError(f"name must be text; got {name!r:.60}")
     parts, graph = exported(model), OnnxGraph(form)
-    spins, width = _add_inputs(graph, parts, inputs)
+    spins, source = _add_inputs(graph, parts, inputs)
     graph.name_results(_add_decision(graph, parts, _Network(graph, parts, spins)))
-    input_type = np.float32 if inputs == "numbers" else graph.spin_type
-    proto = _proto(graph, parts, name, input_type, width)
+    proto = _proto(graph, parts, name, source)
     if path is not None:
         write_whole(path, proto.SerializeToString())
     return proto
 
 
-def _proto(graph: OnnxGraph, model: Exported, name: str, input_type: Any, width: int) -> Any:
+def _proto(graph: OnnxGraph, model: Exported, name: str, source: Any) -> Any:
     """Return the ModelProto of a graph, checked by onnx."""
-    outputs = model.topology.output_count
-    results: list[Tensor] = [
-        ("outputs", graph.spin_type, outputs),
-        ("sums", graph.sum_type, outputs),
-    ]
+    kinds, width = {"outputs": graph.spin_type, "sums": graph.sum_type}, model.topology.output_count
+    results = [graph.tensor(result, kind, width) for result, kind in kinds.items()]
     if model.classes is not None:
-        results.append(("class", np.int64, None))
-    about = f"inputs -> outputs; {model.topology!r}"
-    proto = graph.model(name, ("inputs", input_type, width), results, about)
+        results.append(graph.tensor("class", np.int64))
+    proto = graph.model(name, source, results, f"inputs -> outputs; {model.topology!r}")
     if model.classes is not None:
         graph.onnx.helper.set_model_props(proto, {"classes": json.dumps(model.classes.labels)})
     graph.onnx.checker.check_model(proto, full_check=True)
@@ -78,22 +73,25 @@ def _proto(graph: OnnxGraph, model: Exported, name: str, input_type: Any, width:
 # ---- numbers into spins ----
 
 
-def _add_inputs(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, int]:
-    """Add what makes spins out of numbers; return the tensor of spins and the width of `inputs`."""
+def _add_inputs(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, Any]:
+    """Add what makes spins out of numbers; return the tensor of spins and that of the inputs."""
     spin_count = model.topology.input_count
     if inputs == "spins":
-        return "inputs", spin_count
+        return "inputs", graph.tensor("inputs", graph.spin_type, spin_count)
     if inputs != "numbers":
         raise RangeError(f"inputs must be 'spins' or 'numbers'; got {inputs!r}")
     if isinstance(model.encoder, BitPlanes):
-        return _add_planes(graph, model.encoder, spin_count), spin_count // model.encoder.bits
+        width = spin_count // model.encoder.bits
+        planes = _add_planes(graph, model.encoder, spin_count)
+        return planes, graph.tensor("inputs", np.float32, width)
     column_of, levels = model.require_comparisons(inputs)
     numbers, column_count = "inputs", int(column_of[-1]) + 1
     if column_count < spin_count:
         columns = graph.constant("columns", column_of, np.int64)
         numbers = graph.add("Gather", numbers, columns, axis=-1)
     rounded = graph.constant("levels", float32_levels(levels), np.float32)
-    return graph.where(graph.add("Greater", numbers, rounded)), column_count
+    spins = graph.where(graph.add("Greater", numbers, rounded))
+    return spins, graph.tensor("inputs", np.float32, column_count)
 
 
 def float32_levels(levels: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -15,7 +15,6 @@ from qubonn import __version__
 from qubonn.errors import MissingExtra, RangeError
 
 Form = Literal["float", "int8"]
-Tensor = tuple[str, Any, int | None]  # name, type, columns
 
 OPSET, IR_VERSION = 17, 8
 MOST_BYTES = 2**31 - 2**24  # of constants; a file of protocol buffers ends at 2 GiB
@@ -83,15 +82,20 @@ class OnnxGraph:
         self.nodes = kept[::-1]
         self.constants = {name: self.constants[name] for name in self.constants if name in read}
 
-    def model(self, name: str, source: Tensor, results: list[Tensor], about: str) -> Any:
+    def tensor(self, name: str, kind: Any, *columns: int) -> Any:
+        """Describe an input or a result: one row for each example, any number of them."""
+        helper = self.onnx.helper
+        return helper.make_tensor_value_info(name, self._element(kind), ["examples", *columns])
+
+    def model(self, name: str, source: Any, results: list[Any], about: str) -> Any:
         """Return the ModelProto."""
         require_room(sum(array.nbytes for array in self.constants.values()))
         helper, from_array = self.onnx.helper, self.onnx.numpy_helper.from_array
         body = helper.make_graph(
             self.nodes,
             name.encode("utf-8", "replace").decode(),
-            [self._value(source)],
-            [self._value(result) for result in results],
+            [source],
+            results,
             [from_array(array, constant) for constant, array in self.constants.items()],
             doc_string=about,
         )
@@ -102,12 +106,6 @@ class OnnxGraph:
             ir_version=IR_VERSION,
             opset_imports=[helper.make_opsetid("", OPSET)],
         )
-
-    def _value(self, tensor: Tensor) -> Any:
-        """Describe an input or a result: one row for each example, any number of them."""
-        name, kind, columns = tensor
-        shape = ["examples"] if columns is None else ["examples", columns]
-        return self.onnx.helper.make_tensor_value_info(name, self._element(kind), shape)
 
     def _element(self, kind: Any) -> int:
         element: int = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
