@@ -78,13 +78,12 @@ def _label(name: str, number: int, value: Any, nested: Nested, depth: int = 0) -
 
 
 def _distinct(name: str, labels: list[Label]) -> list[Label]:
-    if len(set(labels)) != len(labels):
-        first_with: dict[Label, int] = {}
-        for number, label in enumerate(labels):
-            first = first_with.setdefault(label, number)
-            if first != number:
-                raise FileFormatError(
-                    f"{name}: labels must differ; variables {first} and {number} are both "
-                    f"{shown(label)}"
-                )
+    first_with: dict[Label, int] = {}
+    for number, label in enumerate(labels):
+        first = first_with.setdefault(label, number)
+        if first != number:
+            raise FileFormatError(
+                f"{name}: labels must differ; variables {first} and {number} are both "
+                f"{shown(label)}"
+            )
     return labels

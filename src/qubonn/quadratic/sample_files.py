@@ -1,6 +1,6 @@
-"""Samples that another machine returned, as a file -> states of our QUBO.
+"""Samples that another machine returned, as a file.
 
-.csv, .npz, .npy or .json -> Samples, with energies computed anew.
+.csv, .npz, .npy or .json -> states of a QUBO, as bits.
 
 | file | what it must hold |
 |---|---|
@@ -15,7 +15,7 @@ A variable is named by its number, or by its label as JSON or as Python writes i
 import os
 from collections.abc import Hashable, Sequence
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from qubonn.datasets.table import open_rows
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError, ShapeError
 from qubonn.quadratic.file_labels import label_text, plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
-from qubonn.quadratic.samples import Samples
 from qubonn.storage import parse_json, read_array, read_arrays, read_limited, shown
 
 ARRAY_NAMES = ("bits", "samples", "states", "spins", "solutions")
@@ -36,19 +35,15 @@ STRANGE = 99  # no value of a state
 WORD = 32  # bits in which dimod packs samples
 
 
-class States(NamedTuple):
-    """A matrix of values, and which variables its columns are; None: all of them, in order."""
-
-    values: NDArray[Any]
-    variables: Sequence[Hashable] | None
+# a matrix of values, and the variables of its columns; None: all variables, in order
+States = tuple[NDArray[Any], Sequence[Hashable] | None]
 
 
-def load_samples(path: str | os.PathLike[str], qubo: Qubo) -> Samples:
-    """Read states of `qubo`, best first; energies in the file are ignored."""
+def load_states(path: str | os.PathLike[str], qubo: Qubo) -> BitMatrix:
+    """Read states of `qubo`, a row each; energies in the file are ignored."""
     name = os.fspath(path)
     try:
-        states = _states(name)
-        return Samples.of(qubo, _bits(_in_order(states, qubo)))
+        return _bits(_in_order(*_states(name), qubo))
     except FileFormatError:
         raise
     except QubonnError as error:
@@ -62,9 +57,9 @@ def _states(name: str) -> States:
         case ".json":
             return _json_states(name)
         case ".npy":
-            return States(read_array(name), None)
+            return read_array(name), None
         case ".npz":
-            return States(_chosen(name, read_arrays(name)), None)
+            return _chosen(name, read_arrays(name)), None
     raise FileFormatError(f"{name} must end in .csv, .json, .npz or .npy, which names the format")
 
 
@@ -75,7 +70,7 @@ def _csv_states(name: str) -> States:
         values = [] if is_headed else [_cells(head)]
         values += [_cells(cells) for _, cells in rows.lines]
     matrix = np.array(values, dtype=np.int8).reshape(len(values), len(head))
-    return States(matrix, [cell.strip() for cell in head] if is_headed else None)
+    return matrix, [cell.strip() for cell in head] if is_headed else None
 
 
 def _cells(cells: list[str]) -> list[int]:
@@ -96,7 +91,7 @@ def _json_states(path: str) -> States:
     if isinstance(document[0], dict):
         return _objects(path, document)
     rows = document if isinstance(document[0], list) else [document]  # or a single sample
-    return States(_matrix(path, rows, len(rows[0])), None)
+    return _matrix(path, rows, len(rows[0])), None
 
 
 def _objects(path: str, samples: list[Any]) -> States:
@@ -107,7 +102,7 @@ def _objects(path: str, samples: list[Any]) -> States:
                 f"{path}: sample {number} must name the same variables as the first"
             )
     rows = [[sample[key] for key in variables] for sample in samples]
-    return States(_matrix(path, rows, len(variables)), variables)
+    return _matrix(path, rows, len(variables)), variables
 
 
 def _sample_set(path: str, document: dict[str, Any]) -> States:
@@ -120,12 +115,12 @@ def _sample_set(path: str, document: dict[str, Any]) -> States:
         )
     variables, count = read_labels(path, labels, len(labels)), len(labels)
     if document.get("sample_packed") is not True:
-        return States(_matrix(path, rows, count), variables)
+        return _matrix(path, rows, count), variables
     packed = _matrix(path, rows, -(-count // WORD))
     if packed.dtype.kind not in "iu" or not ((packed >= 0) & (packed < 1 << WORD)).all():
         raise FileFormatError(f"{path}: samples must be words of {WORD} bits, as dimod packs them")
     octets = packed.astype("<u4").view(np.uint8).reshape(len(rows), -1)
-    return States(np.unpackbits(octets, axis=1, bitorder="little", count=count), variables)
+    return np.unpackbits(octets, axis=1, bitorder="little", count=count), variables
 
 
 def _matrix(path: str, rows: list[Any], width: int) -> NDArray[Any]:
@@ -139,33 +134,29 @@ def _matrix(path: str, rows: list[Any], width: int) -> NDArray[Any]:
 
 
 def _chosen(name: str, arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    known = [array for key in ARRAY_NAMES if (array := arrays.get(key)) is not None]
-    if not known and len(arrays) == 1:
-        known = list(arrays.values())
-    if not known:
+    known = [arrays[key] for key in ARRAY_NAMES if key in arrays]
+    if not known and len(arrays) != 1:
         raise FileFormatError(
             f"{name} must hold the samples as an array named bits; got {sorted(arrays)!r:.100}"
         )
-    return known[0]
+    return (known or list(arrays.values()))[0]
 
 
-def _in_order(states: States, qubo: Qubo) -> NDArray[Any]:
+def _in_order(
+    values: NDArray[Any], variables: Sequence[Hashable] | None, qubo: Qubo
+) -> NDArray[Any]:
     """Return the columns of the QUBO's variables, in its order."""
-    values, count = np.atleast_2d(states.values), qubo.variable_count
+    values, count = np.atleast_2d(values), qubo.variable_count
     if values.ndim != 2 or not len(values):
         raise ShapeError(f"samples must be a matrix, a row each; got shape {values.shape}")
-    if states.variables is None:
-        if values.shape[1] != count:
-            raise ShapeError(
-                f"each sample must have {count} values, one per variable; got {values.shape[1]}"
-            )
-        return values
-    if len(states.variables) != values.shape[1]:
+    width, named = (count, "") if variables is None else (len(variables), " that is named")
+    if values.shape[1] != width:
         raise ShapeError(
-            f"each sample must have {len(states.variables)} values, one per variable that is "
-            f"named; got {values.shape[1]}"
+            f"each sample must have {width} values, one per variable{named}; got {values.shape[1]}"
         )
-    column_of = _columns(states.variables, qubo)
+    if variables is None:
+        return values
+    column_of = _columns(variables, qubo)
     missing = np.flatnonzero(column_of < 0)
     if len(missing):
         first = int(missing[0])
@@ -184,12 +175,11 @@ def _columns(variables: Sequence[Hashable], qubo: Qubo) -> NDArray[np.int64]:
     for number, label in enumerate(plain_labels("labels", qubo.labels)):
         number_of |= {label: number, str(label): number, label_text(label): number}
     column_of = np.full(qubo.variable_count, -1, dtype=np.int64)
-    for column, variable in enumerate(variables):
-        number = number_of.get(variable, -1)
-        if number >= 0:
-            if column_of[number] >= 0:
-                raise ShapeError(f"variable {number} must have one column; it has two")
-            column_of[number] = column
+    known = [(column, number_of[v]) for column, v in enumerate(variables) if v in number_of]
+    for column, number in known:
+        if column_of[number] >= 0:
+            raise ShapeError(f"variable {number} must have one column; it has two")
+        column_of[number] = column
     return column_of
 
 

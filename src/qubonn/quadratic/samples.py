@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_count
 from qubonn.quadratic.qubo import Qubo
+from qubonn.quadratic.sample_files import load_states
 from qubonn.stopping import Stop
 
 
@@ -57,9 +58,7 @@ class Samples:
 
         See `qubonn.quadratic.sample_files` for the accepted contents.
         """
-        from qubonn.quadratic.sample_files import load_samples
-
-        return load_samples(path, qubo)
+        return cls.of(qubo, load_states(path, qubo))
 
     @property
     def best(self) -> BitVector:
