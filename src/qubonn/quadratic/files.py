@@ -14,10 +14,11 @@ labels exactly.  A file is written whole or not at all, and reading one runs no 
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, TypeVar
+from itertools import chain
+from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,8 +32,6 @@ from qubonn.storage import parse_json, read_arrays, shown, write_arrays, write_w
 FORMAT, VERSION = "qubonn-qubo", 1
 AXES = {"linear": 1, "rows": 1, "columns": 1, "couplings": 1, "offset": 0, "labels": 1}
 
-T = TypeVar("T")
-
 
 def save_qubo(qubo: Qubo, path: str | os.PathLike[str]) -> None:
     """Write `qubo` to `path`; labels must be text, whole numbers, or tuples of those.
@@ -42,18 +41,24 @@ def save_qubo(qubo: Qubo, path: str | os.PathLike[str]) -> None:
     qubonn.errors.FileFormatError: problem.json must end in .npz, .qubo or .bqm,
     which names the format
     """
-    write = _by_suffix(path, WRITERS)
-    write(require_canonical(os.fspath(path), qubo), os.fspath(path))
+    name = os.fspath(path)
+    write = WRITERS.get(PurePath(name).suffix.lower())
+    if write is None:
+        raise FileFormatError(f"{name} must end in .npz, .qubo or .bqm, which names the format")
+    write(require_canonical(name, qubo), name)
 
 
 def load_qubo(path: str | os.PathLike[str]) -> Qubo:
     """Read a QUBO; whatever the bytes, the result keeps all promises of `Qubo`."""
     name = os.fspath(path)
-    if name.lower().endswith(".bqm"):
+    suffix = PurePath(name).suffix.lower()
+    if suffix == ".bqm":
         raise FileFormatError(
             f"{name} must be read by dimod: Qubo.from_dimod(BinaryQuadraticModel.from_file(...))"
         )
-    read = _by_suffix(path, READERS)
+    read = READERS.get(suffix)
+    if read is None:
+        raise FileFormatError(f"{name} must end in .npz or .qubo, which names the format")
     try:
         return require_canonical(name, read(name))
     except FileFormatError:
@@ -104,22 +109,8 @@ def read_npz(path: str) -> Qubo:
     return Qubo(linear, rows, columns, couplings, offset.item(), names)
 
 
-READERS: dict[str, Callable[[str], Qubo]] = {".npz": read_npz, ".qubo": read_qbsolv}
-WRITERS: dict[str, Callable[[Qubo, str], None]] = {
-    ".npz": write_npz,
-    ".qubo": write_qbsolv,
-    ".bqm": write_bqm,
-}
-
-
-def _by_suffix(path: str | os.PathLike[str], functions: dict[str, T]) -> T:
-    function = functions.get(Path(path).suffix.lower())
-    if function is None:
-        *most, last = functions
-        raise FileFormatError(
-            f"{os.fspath(path)} must end in {', '.join(most)} or {last}, which names the format"
-        )
-    return function
+READERS = {".npz": read_npz, ".qubo": read_qbsolv}
+WRITERS = {".npz": write_npz, ".qubo": write_qbsolv, ".bqm": write_bqm}
 
 
 def _faults_of_archive(arrays: dict[str, NDArray[Any]]) -> Iterator[str]:
@@ -144,9 +135,8 @@ def _faults_of_archive(arrays: dict[str, NDArray[Any]]) -> Iterator[str]:
 
 def require_canonical(name: str, qubo: Qubo) -> Qubo:
     """Return `qubo` if its arrays are as `Qubo.of` makes them; `name` says where it is from."""
-    for find_faults in (_faults_of_types, _faults_of_order, _faults_of_numbers):
-        for fault in find_faults(qubo):
-            raise FileFormatError(f"{name}: {fault}")
+    for fault in chain(_faults_of_types(qubo), _faults_of_order(qubo), _faults_of_numbers(qubo)):
+        raise FileFormatError(f"{name}: {fault}")
     return qubo
 
 

@@ -77,8 +77,7 @@ def _pieces(path: str, qubo: Qubo) -> Iterator[bytes]:
         for number, label in enumerate(labels):
             yield b"%b%d %b\n" % (LABEL, number, label_text(label).encode("ascii"))
     yield b"p qubo 0 %d %d %d\n" % (count, count, qubo.coupling_count)
-    everyone = np.arange(count)
-    yield from _lines(everyone, everyone, qubo.linear)
+    yield from _lines(np.arange(count), np.arange(count), qubo.linear)
     yield from _lines(qubo.rows, qubo.columns, qubo.couplings)
 
 
@@ -173,9 +172,10 @@ def _counts(where: str, line: bytes) -> tuple[int, int, int]:
 
 def _read_terms(path: str, text: bytes, first_line: int) -> _Terms:
     """Read the lines below the p line: int64 values if all are whole, otherwise float64."""
-    table = _plain_table(text)
-    if table is not None:
-        rows, columns = table[:, 0].astype(np.int64), table[:, 1].astype(np.int64)
+    is_float = re.search(rb"[.eE]", text)
+    if (PLAIN_FLOAT if is_float else PLAIN_WHOLE).fullmatch(text):
+        table = np.fromstring(text, np.float64 if is_float else np.int64, sep=" ").reshape(-1, 3)
+        rows, columns = table[:, :2].T.astype(np.int64)
         return _Terms(rows, columns, table[:, 2], range(first_line, first_line + len(table)))
     terms = []
     for number, line in enumerate(io.BytesIO(text), first_line):
@@ -189,17 +189,8 @@ def _read_terms(path: str, text: bytes, first_line: int) -> _Terms:
             )
     first, second, values, numbers = zip(*terms, strict=True) if terms else ((), (), (), ())
     kind = np.int64 if all(type(value) is int for value in values) else np.float64
-    pairs = np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
-    return _Terms(*pairs, np.array(values, dtype=kind), numbers)
-
-
-def _plain_table(text: bytes) -> NDArray[Any] | None:
-    """Return rows, columns and values, or None where lines must be read one by one."""
-    if PLAIN_WHOLE.fullmatch(text):
-        return np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, 3)
-    if re.search(rb"[.eE]", text) and PLAIN_FLOAT.fullmatch(text):
-        return np.fromstring(text, dtype=np.float64, sep=" ").reshape(-1, 3)
-    return None
+    rows, columns = np.array([first, second], dtype=np.int64)
+    return _Terms(rows, columns, np.array(values, dtype=kind), numbers)
 
 
 def _number(text: bytes) -> int | float:
