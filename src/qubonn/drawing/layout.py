@@ -104,11 +104,9 @@ def _columns(topology: "Topology") -> list[IntVector]:
     Outputs stand in the last column unless other nodes than outputs read them.
     """
     levels = topology.levels_or_none(())
-    depth = np.zeros(topology.node_count, dtype=np.int64)
+    depth = _distances(topology) if levels is None else np.zeros(topology.node_count, np.int64)
     for level, nodes in enumerate(levels or (), start=1):
         depth[nodes] = level
-    if levels is None:
-        depth = _distances(topology)
     first_output = topology.outputs.start
     into_hidden = topology.source_of[topology.target_of < first_output]
     at_the_end = np.setdiff1d(topology.outputs, [] if levels is None else into_hidden)

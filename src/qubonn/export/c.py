@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
 from math import floor
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,13 +24,8 @@ from qubonn.storage import write_whole
 
 Inputs = Literal["bits", "uint8", "int8", "uint16", "int16", "int32"]
 
-RANGES = {
-    "uint8": (0, 2**8 - 1),
-    "int8": (-(2**7), 2**7 - 1),
-    "uint16": (0, 2**16 - 1),
-    "int16": (-(2**15), 2**15 - 1),
-    "int32": (-(2**31) + 1, 2**31 - 1),  # one less, so that a level below all of them fits too
-}
+NUMBERS = get_args(Inputs)[1:]  # the types of whole numbers, smaller ones first
+LOWEST = 1 - 2**31  # of an int32 feature, so that a level below all of them fits too
 
 
 def to_c(
@@ -144,12 +139,13 @@ def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Feature
     """
     if inputs == "bits":
         return 0, "", []
-    if inputs not in RANGES:
-        raise RangeError(f"inputs must be 'bits' or one of {', '.join(RANGES)}; got {inputs!r}")
+    if inputs not in NUMBERS:
+        raise RangeError(f"inputs must be 'bits' or one of {', '.join(NUMBERS)}; got {inputs!r}")
     if isinstance(model.encoder, BitPlanes):
         return _planes(model.topology.input_count, model.encoder, inputs, scale)
     column_of, numbers = model.require_comparisons(inputs)
-    levels = np.array(whole_levels(numbers, scale, *RANGES[inputs]), dtype=np.int64)
+    limits = np.iinfo(inputs)
+    levels = np.array(whole_levels(numbers, scale, max(limits.min, LOWEST), limits.max))
     tables, column, level = [], "input", str(levels[0])
     column_count = int(column_of[-1]) + 1
     if column_count < len(levels):
@@ -163,7 +159,7 @@ def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Feature
 
 def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> _Features:
     """Return shifts: spin ``p * columns + c`` is bit ``bits - 1 - p`` of column c."""
-    highest = RANGES[inputs][1]
+    highest = np.iinfo(inputs).max
     if scale != 1 or 2**planes.bits - 1 > highest:
         raise RangeError(
             f"bit planes of {planes.bits} bits need scale=1 and inputs that hold "
@@ -196,7 +192,7 @@ def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: 
 
 def _small_array(name: str, values: np.ndarray) -> CArray:
     """Return a table of the smallest type that holds its values."""
-    for kind in RANGES:
+    for kind in NUMBERS:
         if np.iinfo(kind).min <= values.min() and values.max() <= np.iinfo(kind).max:
             break
     return CArray(f"{kind}_t", name, values, field_bytes=np.dtype(kind).itemsize)

@@ -170,9 +170,7 @@ def _states(found: Any, qubo: Qubo) -> Any:
     binary = found.change_vartype("BINARY", inplace=False)
     if not len(binary):
         raise RangeError("the dimod sampler returned no states; request at least one read")
-    column_of = {variable: column for column, variable in enumerate(binary.variables)}
-    columns = [column_of[variable] for variable in range(qubo.variable_count)]
-    states = np.asarray(binary.record.sample)[:, columns]
+    states = binary.samples(sorted_by=None)[:, range(qubo.variable_count)]
     return np.repeat(states, binary.record.num_occurrences, axis=0).astype(np.int8)
 
 
@@ -270,11 +268,9 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
 
 def _initial_states(bqm: dimod.BinaryQuadraticModel, initial_states: Any) -> Any:
     """Return rows of bits in the order of the model's variables, from any form of samples."""
-    given = dimod.SampleSet.from_samples_bqm(initial_states, bqm).change_vartype(
-        "BINARY", inplace=False
-    )
-    columns = [given.variables.index(variable) for variable in bqm.variables]
-    return np.asarray(given.record.sample)[:, columns]
+    given = dimod.SampleSet.from_samples_bqm(initial_states, bqm)
+    bits = given.change_vartype("BINARY", inplace=False)
+    return bits.samples(sorted_by=None)[:, list(bqm.variables)]
 
 
 def _sample_set(
