@@ -52,20 +52,17 @@ def write_whole(path: Source, data: bytes) -> None:
         return
     temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}")
     try:
-        stream = open(temporary, "xb")  # noqa: SIM115 - closed below, whatever happens
-    except OSError as error:
-        error.filename = os.fspath(path)  # the caller named this file, not its neighbour
-        raise
-    try:
-        with stream:
+        with open(temporary, "xb") as stream:
             stream.write(data)
             stream.flush()
             if target.exists():
                 os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
             os.fsync(stream.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == os.fspath(temporary):
+            error.filename = os.fspath(path)  # the caller named this file, not its neighbour
         raise
     _sync_directory(target.parent)
 
@@ -263,9 +260,7 @@ def _require_values(name: str, array: NDArray[Any]) -> None:
 
 def _sync_directory(directory: Path) -> None:
     """Make the renaming last through a power cut, where the system lets us."""
-    if os.name != "posix":
-        return
-    with suppress(OSError):
+    with suppress(OSError):  # Windows opens no directories
         handle = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(handle)
