@@ -55,9 +55,7 @@ def page_svg(figure: "Figure", title: str) -> str:
         text = text.replace(colour, variable)
     text = re.sub(r'<g id="[^"]*"', "<g", text)  # every figure has the same ones
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<svg ([^>]*?)width="[^"]*pt" height="[^"]*pt"', r"<svg \1", text, count=1)
-    text = re.sub(r'height="[^"]*pt" ', "", text, count=1)
-    text = re.sub(r'width="[^"]*pt" ', "", text, count=1)
+    text = re.sub(r'width="[^"]*pt" height="[^"]*pt"', "", text, count=1)  # as wide as the page
     return text.replace("<svg ", f'<svg role="img" aria-label="{escape(title)}" ', 1)
 
 

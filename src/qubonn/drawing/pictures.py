@@ -15,18 +15,7 @@ from matplotlib.colors import ListedColormap, SymLogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from qubonn.drawing.palette import (
-    FIRST,
-    INK,
-    MUTED,
-    NEGATIVE,
-    NOTHING,
-    POSITIVE,
-    SECOND,
-    THIRD,
-    page_svg,
-    style,
-)
+from qubonn.drawing import palette
 from qubonn.storage import write_whole
 
 if TYPE_CHECKING:
@@ -59,10 +48,8 @@ def draw_couplings(qubo: "qn.Qubo", out: Path) -> None:
     # small couplings must be visible beside large linear terms
     norm = SymLogNorm(max(float(sizes.min(initial=limit)), limit / 1e4), vmin=-limit, vmax=limit)
     count = qubo.variable_count
-    side = max(count, 1)
-    picture = axes.imshow(
-        values, cmap="RdBu", norm=norm, interpolation="nearest", extent=(0, side, side, 0)
-    )
+    sides = (0, max(count, 1), max(count, 1), 0)
+    picture = axes.imshow(values, cmap="RdBu", norm=norm, interpolation="nearest", extent=sides)
     _divide_kinds(axes, qubo)
     block = f", blocks of {step} x {step}: the largest of each" if step > 1 else ""
     axes.set_title(f"{count:,} variables, {qubo.coupling_count:,} couplings{block}", fontsize=10)
@@ -115,34 +102,32 @@ def curves_svg(
 ) -> str:
     """Return a chart of curves (name -> x, y) for a page; `title` names the y axis."""
     with _chart(title, height=2.7) as axes:
-        for (name, (x, y)), colour in zip(curves.items(), (SECOND, FIRST, THIRD), strict=False):
-            axes.plot(x, y, color=colour, label=name)
+        axes.set_prop_cycle(color=[palette.SECOND, palette.FIRST, palette.THIRD])
+        for name, (x, y) in curves.items():
+            axes.plot(x, y, label=name)
         axes.set(xlabel=x_label, ylabel=title)
         axes.grid(axis="y")
         axes.legend(frameon=False)
-        return page_svg(axes.figure, title)
+        return palette.page_svg(axes.figure, title)
 
 
 def bars_svg(title: str, values: Mapping[str, float]) -> str:
     """Return a chart of values from 0 to 1 for a page: one bar a row, with its name and value."""
     with _chart(title, height=0.5 + 0.3 * len(values)) as axes:
-        colours = (MUTED, SECOND, FIRST, THIRD)
-        axes.bar_label(
-            axes.barh(list(values), list(values.values()), color=colours),
-            fmt="{:.3f}",
-            padding=4,
-        )
+        colours = (palette.MUTED, palette.SECOND, palette.FIRST, palette.THIRD)
+        bars = axes.barh(list(values), list(values.values()), color=colours)
+        axes.bar_label(bars, fmt="{:.3f}", padding=4)
         axes.set(xlim=(0, 1.12))
         axes.invert_yaxis()
         axes.tick_params(left=False, bottom=False, labelbottom=False)
         axes.spines[["left", "bottom"]].set_visible(False)
-        return page_svg(axes.figure, title)
+        return palette.page_svg(axes.figure, title)
 
 
 @contextmanager
 def _chart(title: str, height: float) -> Iterator[Any]:
     """Give axes in the style of pages, large enough to be read on a phone."""
-    with style(title):
+    with palette.style(title):
         axes = Figure(figsize=(5.6, height), layout="constrained").subplots()
         axes.spines[["top", "right"]].set_visible(False)
         yield axes
@@ -159,7 +144,7 @@ def _save(figure: Figure, out: Path) -> None:
 
 def _draw_images(panel: Any, images: NDArray[np.int8], rows: int) -> None:
     panel.suptitle("weights of neurons with an image as input (orange -1, blue +1)", fontsize=10)
-    colours = ListedColormap([NEGATIVE, NOTHING, POSITIVE])
+    colours = ListedColormap([palette.NEGATIVE, palette.NOTHING, palette.POSITIVE])
     across = min(IMAGES_ACROSS, len(images))
     for number, axes in enumerate(np.ravel(panel.subplots(rows, across))):
         axes.set_axis_off()
@@ -176,7 +161,7 @@ def _divide_kinds(axes: Axes, qubo: "qn.Qubo") -> None:
     beside = axes.get_yaxis_transform()
     for start, end in zip(starts, [*starts[1:], len(kinds)], strict=True):
         if start:
-            axes.axhline(start, color=INK, lw=0.5)
-            axes.axvline(start, color=INK, lw=0.5)
+            axes.axhline(start, color=palette.INK, lw=0.5)
+            axes.axvline(start, color=palette.INK, lw=0.5)
         middle, name = (start + end) / 2, str(kinds[start])
         axes.text(1.01, middle, name, transform=beside, fontsize=8, va="center", clip_on=False)
