@@ -53,11 +53,9 @@ class EngineContract(StoppingContract):
                 assert np.isclose(energy, certificate.terms.total, rtol=1e-6)
 
     def test_it_is_an_engine(self) -> None:
-        """The protocol is there."""
         assert isinstance(self.make_engine(), Engine)
 
     def test_it_returns_networks_with_their_energies_best_first(self) -> None:
-        """With and without a margin."""
         for problem in (
             planted_problem(Topology.dense(4, 3, 2), 1),
             planted_problem(Topology.dense(4, 3, 2), 2, margin_strength=0.125),
@@ -65,7 +63,6 @@ class EngineContract(StoppingContract):
             self.require_sound(self.make_engine().solve(problem, seed=3))
 
     def test_it_repeats_itself_for_the_same_seed(self) -> None:
-        """Two runs, the same networks."""
         if self.has_seed:
             problem = planted_problem(Topology.dense(4, 3, 2), 3)
             first, second = (self.make_engine().solve(problem, seed=5) for _ in range(2))
@@ -73,7 +70,6 @@ class EngineContract(StoppingContract):
             assert np.array_equal(first.bias_spins, second.bias_spins)
 
     def test_it_finds_a_network_where_one_exists(self) -> None:
-        """The examples come from a random network of the same topology."""
         for seed in range(3):
             problem = planted_problem(Topology.dense(4, 3, 1), seed)
             network = self.make_engine().solve(problem, seed=0).network()
@@ -88,7 +84,6 @@ class EngineContract(StoppingContract):
             assert found.energies[0] == Exhaustive().sample(problem.qubo()).best_energy
 
     def test_it_accepts_a_problem_without_hidden_neurons(self) -> None:
-        """A single layer, several outputs."""
         problem = planted_problem(Topology.dense(5, 2), 4)
         found = self.make_engine().solve(problem, seed=0)
         self.require_sound(found)

@@ -31,11 +31,9 @@ class SamplerContract(StoppingContract):
         return None
 
     def test_it_is_a_sampler(self) -> None:
-        """The protocol is there."""
         assert isinstance(self.make_sampler(), Sampler)
 
     def test_it_reports_the_energy_of_each_state_it_returns_best_first(self) -> None:
-        """Energies belong to the states and rise."""
         for qubo in (random_qubo(20, 1), random_qubo(20, 2, whole=False)):
             samples = self.make_sampler().sample(qubo, seed=3)
             assert np.array_equal(samples.energies, qubo.energy(samples.bits))
@@ -43,21 +41,18 @@ class SamplerContract(StoppingContract):
             assert len(samples) >= 1
 
     def test_it_repeats_itself_for_the_same_seed(self) -> None:
-        """Two runs, the same samples."""
         if self.has_seed:
             qubo = random_qubo(20, 4)
             first, second = (self.make_sampler().sample(qubo, seed=5) for _ in range(2))
             assert np.array_equal(first.bits, second.bits)
 
     def test_it_solves_a_problem_that_exhaustive_search_can_check(self) -> None:
-        """The minimum of 12 variables is found."""
         for number in range(3):
             qubo = random_qubo(12, number)
             lowest = Exhaustive().sample(qubo).best_energy
             assert self.make_sampler().sample(qubo, seed=0).best_energy == lowest
 
     def test_it_respects_fixed_variables(self) -> None:
-        """Samples of a QUBO with fixed bits lift back to the same energies."""
         qubo = random_qubo(12, 7)
         fixed = fix(qubo, {0: 1, 5: 0})
         samples = self.make_sampler().sample(fixed.qubo, seed=0)
@@ -67,19 +62,16 @@ class SamplerContract(StoppingContract):
         assert np.array_equal(qubo.energy(lifted), samples.energies)
 
     def test_it_accepts_a_problem_without_variables(self) -> None:
-        """Nothing to decide, the offset remains."""
         samples = self.make_sampler().sample(Qubo.of([], [], [], variable_count=0, offset=3))
         assert samples.bits.shape[1] == 0
         assert samples.best_energy == 3
 
     def test_it_solves_a_problem_of_one_variable(self) -> None:
-        """One bit, of either sign."""
         for value, bit in ((-2, 1), (2, 0)):
             samples = self.make_sampler().sample(Qubo.of([0], [0], [value], variable_count=1))
             assert samples.best.tolist() == [bit]
 
     def test_it_accepts_variables_that_do_not_matter(self) -> None:
-        """No coupling and no linear term."""
         samples = self.make_sampler().sample(Qubo.of([1], [1], [-1], variable_count=3))
         assert samples.best_energy == -1
 

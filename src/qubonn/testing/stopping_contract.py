@@ -25,7 +25,6 @@ class StoppingContract:
         raise NotImplementedError
 
     def test_it_stops_when_the_time_is_up(self) -> None:
-        """Minutes of work return soon and say why."""
         self.run_long(time_limit=1e-3)  # compile first
         start = time.perf_counter()
         found = self.run_long(time_limit=0.2)
@@ -33,7 +32,6 @@ class StoppingContract:
         assert found.stop is Stop.TIME_LIMIT
 
     def test_it_stops_at_the_target_and_repeats_itself(self) -> None:
-        """A low energy ends minutes of work, twice in the same way."""
         options = {"seed": 1, "target_energy": self.target_energy, "time_limit": 60}
         first = self.run_long(**options)
         assert first.stop is Stop.TARGET
