@@ -2,8 +2,7 @@
 
 from qubonn.quadratic.fixing import FixedQubo, fix
 from qubonn.quadratic.hamiltonian import Hamiltonian
-from qubonn.quadratic.ising import Ising
-from qubonn.quadratic.qubo import Qubo
+from qubonn.quadratic.qubo import Ising, Qubo
 from qubonn.quadratic.samples import Samples
 
 __all__ = ["FixedQubo", "Hamiltonian", "Ising", "Qubo", "Samples", "fix"]

@@ -1,4 +1,4 @@
-"""Qubo: an energy over bits, as flat arrays.
+"""Qubo and Ising: an energy over bits or over spins, as flat arrays.
 
 COO arrays -> Qubo -> energies, Ising form, dimod, files.  Coefficients are int64 while they can be.
 """
@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import require_bits
+from qubonn.checks import require_bits, require_spin_matrix, require_spins
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 if TYPE_CHECKING:
     import dimod
-
-    from qubonn.quadratic.ising import Ising
 
 CHUNK_BYTES = 64 << 20  # of states widened at once
 
@@ -137,8 +135,6 @@ class Qubo:
 
     def to_ising(self) -> "Ising":
         """Return the same energy over spins s = 2 b - 1."""
-        from qubonn.quadratic.ising import Ising
-
         return Ising.of(self)
 
     def to_dimod(self, labels: Sequence[Hashable] | None = None) -> "dimod.BinaryQuadraticModel":
@@ -235,6 +231,59 @@ class Qubo:
     def __repr__(self) -> str:
         size = f"{self.variable_count} variables, {self.coupling_count} couplings"
         return f"Qubo({size}, {self.linear.dtype})"
+
+
+@dataclass(frozen=True, eq=False)
+class Ising:
+    """The energy ``offset + sum fields[i] s[i] + sum couplings[m] s[rows[m]] s[columns[m]]``.
+
+    Spins are s = 2 b - 1. Whole QUBO coefficients become exact quarters, so nothing is lost in
+    float64. We minimise, as dimod does; the paper's introduction reverses both signs.
+
+    >>> ising = Qubo.of([0, 0], [0, 1], [-3, 2], variable_count=2).to_ising()
+    >>> ising.fields, ising.couplings, ising.offset
+    (array([-1. ,  0.5]), array([0.5]), -1.0)
+    >>> ising.energy([1, -1])
+    -3.0
+    """
+
+    fields: NDArray[np.float64]
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    couplings: NDArray[np.float64]
+    offset: float
+    labels: Sequence[Hashable]
+
+    @classmethod
+    def of(cls, qubo: Qubo) -> "Ising":
+        """Substitute b = (1 + s) / 2."""
+        quarter = qubo.couplings / 4
+        fields = qubo.linear / 2
+        np.add.at(fields, qubo.rows, quarter)
+        np.add.at(fields, qubo.columns, quarter)
+        offset = float(qubo.offset + qubo.linear.sum() / 2 + quarter.sum())
+        return cls(fields, qubo.rows, qubo.columns, quarter, offset, qubo.labels)
+
+    def energy(self, spins: ArrayLike) -> Any:
+        """Return the energy of one state, or of each row of a matrix of states."""
+        count, of = len(self.fields), "variable"
+        if np.ndim(spins) == 1:
+            states = require_spins("spins", spins, count=count, of=of)
+        else:
+            states = require_spin_matrix("spins", spins, columns=count, of=of)
+        pairs = states[..., self.rows] * states[..., self.columns]
+        energies = states @ self.fields + pairs @ self.couplings + self.offset
+        return energies.item() if states.ndim == 1 else energies
+
+    def to_qubo(self) -> Qubo:
+        """Return the same energy over bits b = (s + 1) / 2, whole numbers where it can be."""
+        linear = 2 * self.fields
+        np.subtract.at(linear, self.rows, 2 * self.couplings)
+        np.subtract.at(linear, self.columns, 2 * self.couplings)
+        offset = float(self.offset - self.fields.sum() + self.couplings.sum())
+        return Qubo.of_parts(
+            linear, self.rows, self.columns, 4 * self.couplings, offset, self.labels
+        )
 
 
 def _indices(name: str, values: ArrayLike, variable_count: int) -> NDArray[np.int32]:
