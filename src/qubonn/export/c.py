@@ -17,7 +17,7 @@ from qubonn import __version__
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
-from qubonn.export.c_layout import WORD, BitLayout, packed, word_count
+from qubonn.export.c_layout import WORD, BitLayout, packed
 from qubonn.export.c_text import CArray, comment, identifier, string_literal
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
@@ -117,8 +117,7 @@ def _class_tables(classes: Classes | None) -> list[CArray]:
     if classes is None or classes.evidence is None:
         return []
     spin_count = classes.codewords.shape[1]
-    numbers = np.full(WORD * word_count(spin_count), -1)
-    numbers[:spin_count] = np.arange(spin_count)
+    numbers = np.pad(np.arange(spin_count), (0, -spin_count % WORD), constant_values=-1)
     codewords = packed(classes.codewords, numbers).reshape(-1)
     return [
         CArray("int32_t", "evidence", classes.evidence, "of an output, by members that say +1"),

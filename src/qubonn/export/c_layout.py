@@ -134,9 +134,8 @@ class BitLayout:
 
     def _add_filters(self, weights: IntMatrix) -> int:
         """Give filters the next words, one row of whole words each; return the first word."""
-        filter_count, fan_in = weights.shape
-        rows = np.full((filter_count, WORD * word_count(fan_in)), -1)
-        rows[:, :fan_in] = weights
+        padding = -weights.shape[1] % WORD
+        rows = np.pad(weights, ((0, 0), (0, padding)), constant_values=-1)
         first = self._known.setdefault(("filters", rows.tobytes()), self._filter_words)
         if first == self._filter_words:
             self._filters.append(rows.reshape(-1))

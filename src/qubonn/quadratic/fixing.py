@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_indices
+from qubonn.quadratic.hamiltonian import Hamiltonian
 from qubonn.quadratic.qubo import Qubo
 
 
@@ -42,24 +43,18 @@ def fix(qubo: Qubo, known: Mapping[int, int]) -> FixedQubo:
     template[numbers] = require_bits("known bits", list(known.values()), count=len(numbers))
     is_free = np.ones(qubo.variable_count, dtype=bool)
     is_free[numbers] = False
-    number = np.cumsum(is_free) - 1
-    free = np.flatnonzero(is_free)
+    number, free = np.cumsum(is_free) - 1, np.flatnonzero(is_free)
 
-    row_free, column_free = is_free[qubo.rows], is_free[qubo.columns]
-    both = row_free & column_free
-    left = row_free & ~column_free & (template[qubo.columns] == 1)
-    right = column_free & ~row_free & (template[qubo.rows] == 1)
-    rows = np.concatenate([free, qubo.rows[both], qubo.rows[left], qubo.columns[right]])
-    columns = np.concatenate([free, qubo.columns[both], qubo.rows[left], qubo.columns[right]])
-    values = np.concatenate(
-        [qubo.linear[free], qubo.couplings[both], qubo.couplings[left], qubo.couplings[right]]
+    rows, columns, couplings = qubo.rows, qubo.columns, qubo.couplings
+    both = is_free[rows] & is_free[columns]
+    left = is_free[rows] & (template[columns] == 1)  # of a known bit that is 1
+    right = is_free[columns] & (template[rows] == 1)
+    terms = (
+        Hamiltonian.linear(number[free], qubo.linear[free])
+        + Hamiltonian.quadratic(number[rows[both]], number[columns[both]], couplings[both])
+        + Hamiltonian.linear(number[rows[left]], couplings[left])
+        + Hamiltonian.linear(number[columns[right]], couplings[right])
+        + Hamiltonian.constant(qubo.energy(template))
     )
-    small = Qubo.of(
-        number[rows],
-        number[columns],
-        values,
-        variable_count=len(free),
-        offset=qubo.energy(template),
-        labels=[qubo.labels[variable] for variable in free.tolist()],
-    )
-    return FixedQubo(small, free, template)
+    labels = [qubo.labels[variable] for variable in free.tolist()]
+    return FixedQubo(terms.to_qubo(len(free), labels), free, template)
