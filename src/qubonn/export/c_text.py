@@ -16,7 +16,7 @@ from qubonn.errors import RangeError
 LONGEST_NAME = 31  # C99 compares at least 31 characters of a name, and ours have endings
 PER_LINE = 8
 LONGEST_STRING = 4095  # that every C99 compiler accepts
-PLAIN = re.compile(rb"[A-Za-z0-9 _.,:;+=(){}\[\]<>@#$%&^|~!'-]")  # no " \ ? / *
+NOT_PLAIN = r"[^A-Za-z0-9 _.,:;+=(){}\[\]<>@#$%&^|~!'-]"  # among them " \ ? / *
 
 
 def identifier(name: str) -> str:
@@ -39,10 +39,7 @@ def comment(text: str) -> str:
     >>> comment("a*/ system(); /" + "*")
     'a__ system(); __'
     """
-    return "".join(
-        character if PLAIN.fullmatch(character.encode("utf-8", "replace")) else "_"
-        for character in text
-    )
+    return re.sub(NOT_PLAIN, "_", text)
 
 
 def string_literal(text: str) -> str:
@@ -57,8 +54,8 @@ def string_literal(text: str) -> str:
             f"a class must have a name of at most {LONGEST_STRING:,} bytes to be written as C; "
             f"got {len(data):,}: {text!r:.60}"
         )
-    plain = (bytes([byte]) for byte in data)
-    return '"' + "".join(b.decode() if PLAIN.fullmatch(b) else f"\\{b[0]:03o}" for b in plain) + '"'
+    plain = re.sub(NOT_PLAIN.encode(), lambda byte: b"\\%03o" % ord(byte[0]), data)
+    return f'"{plain.decode()}"'
 
 
 @dataclass(frozen=True, eq=False)
