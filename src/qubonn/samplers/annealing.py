@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from qubonn.checks import require_count
 from qubonn.quadratic import Qubo, Samples
-from qubonn.samplers.replicas import Replicas, threads
+from qubonn.samplers.replicas import Replicas
 from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
@@ -53,6 +53,8 @@ class Annealer(ABC):
         `initial_states` (replicas x variables, bits) replace the random start. A target is looked
         for every ten sweeps. A run that is stopped also returns the best state it has seen.
         """
+        from qubonn.simd.threads import threads  # with Numba, which is slow to import
+
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         with threads(self.thread_count):
             replicas = Replicas.start(qubo, self.replica_count, require_seed(seed), initial_states)

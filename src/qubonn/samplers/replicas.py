@@ -116,8 +116,3 @@ def random_states(qubo: Qubo, replica_count: int, seed: int) -> BitMatrix:
     """Draw every bit of every replica from a fair coin."""
     generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
     return generator.integers(0, 2, (replica_count, qubo.variable_count), dtype=np.int8)
-
-
-def threads(thread_count: int | None) -> Any:
-    """See `qubonn.simd.threads`; imported when needed, as Numba is slow to import."""
-    return import_module("qubonn.simd.threads").threads(thread_count)

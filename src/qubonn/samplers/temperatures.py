@@ -3,7 +3,7 @@
 Qubo -> (hottest, coldest) -> a temperature for each sweep.  Paper, section "Experimental set-up".
 """
 
-from math import isfinite
+from math import inf
 from numbers import Real
 
 import numpy as np
@@ -69,7 +69,7 @@ def require_temperatures(hottest: float | None, coldest: float | None) -> None:
             raise RangeError(f"{name} must be a temperature, a number; got {value!r}")
     one = next((value for value in (hottest, coldest) if value is not None), 1.0)
     hot, cold = (one if value is None else value for value in (hottest, coldest))
-    if not (isfinite(hot) and isfinite(cold) and 0 < cold <= hot):
+    if not 0 < cold <= hot < inf:
         raise RangeError(
             "temperatures must be finite with 0 < coldest <= hottest; "
             f"got hottest={hot}, coldest={cold}"
