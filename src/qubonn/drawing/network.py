@@ -139,8 +139,7 @@ def _loop(centre: Points, size: float) -> Points:
     """Return a drop that leaves a node upwards to the left and comes back from the right."""
     t = CURVE_STEPS
     drop = 3 * t * (1 - t) * np.stack([1.6 * (2 * t - 1), 1.7 * np.ones_like(t)])
-    loop: Points = centre + size * drop.T
-    return loop
+    return np.asarray(centre + size * drop.T)
 
 
 def _left_of(along: Points) -> Points:
@@ -164,10 +163,8 @@ def _outlines(layout: NetworkLayout, corners: list[IntVector], margin: float) ->
     nodes = np.concatenate(corners)
     nodes = nodes[np.isin(nodes, layout.visible).all(axis=1)]
     outward = np.array([[-1, -1], [-1, 1], [1, 1], [1, -1]]) @ SHEET_AXES
-    outlines: Points = (
-        layout.positions[nodes] + margin * layout.pitch_of[nodes][..., None] * outward
-    )
-    return outlines
+    by = margin * layout.pitch_of[nodes][..., None]
+    return np.asarray(layout.positions[nodes] + by * outward)
 
 
 def _add_arcs(

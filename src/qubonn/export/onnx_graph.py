@@ -108,8 +108,7 @@ class OnnxGraph:
         )
 
     def _element(self, kind: Any) -> int:
-        element: int = self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
-        return element
+        return int(self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
 
 def require_room(byte_count: int) -> None:

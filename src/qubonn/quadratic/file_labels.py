@@ -1,12 +1,10 @@
 """What the variables mean, in a form that every file can hold.
 
 Labels <-> JSON values.  A label is text, a whole number, or a tuple of labels; in JSON a tuple is
-a list.  A variable without a label is called by its number: 0, 1, 2 ...
+a list.  Default labels are the numbers of the variables, always as a range.
 """
 
-import json
 from collections.abc import Hashable, Sequence
-from operator import eq
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,20 +33,6 @@ def plain_labels(name: str, labels: Sequence[Hashable]) -> Sequence[Label]:
     return _distinct(name, [_label(name, n, label, tuple) for n, label in enumerate(labels)])
 
 
-def are_default(labels: Sequence[Label]) -> bool:
-    """Say whether plain labels are just 0, 1, 2 ..."""
-    return isinstance(labels, range) or all(map(eq, range(len(labels)), labels))
-
-
-def label_text(label: Label) -> str:
-    """Return one label as one line of JSON in ASCII.
-
-    >>> label_text(("weight", 0))
-    '["weight", 0]'
-    """
-    return json.dumps(label)
-
-
 def read_labels(name: str, decoded: object, count: int) -> Sequence[Label]:
     """Check labels decoded from JSON: a list of `count` different ones."""
     if not isinstance(decoded, list) or len(decoded) != count:
@@ -56,9 +40,7 @@ def read_labels(name: str, decoded: object, count: int) -> Sequence[Label]:
         raise FileFormatError(
             f"{name}: labels must be a list of {count}, one a variable; got {got}"
         )
-    labels = [_label(name, n, label, list) for n, label in enumerate(decoded)]
-    _distinct(name, labels)
-    return range(count) if are_default(labels) else labels
+    return _distinct(name, [_label(name, n, label, list) for n, label in enumerate(decoded)])
 
 
 def _label(name: str, number: int, value: Any, nested: Nested, depth: int = 0) -> Label:
@@ -77,7 +59,7 @@ def _label(name: str, number: int, value: Any, nested: Nested, depth: int = 0) -
     )
 
 
-def _distinct(name: str, labels: list[Label]) -> list[Label]:
+def _distinct(name: str, labels: list[Label]) -> Sequence[Label]:
     first_with: dict[Label, int] = {}
     for number, label in enumerate(labels):
         first = first_with.setdefault(label, number)
@@ -86,4 +68,5 @@ def _distinct(name: str, labels: list[Label]) -> list[Label]:
                 f"{name}: labels must differ; variables {first} and {number} are both "
                 f"{shown(label)}"
             )
-    return labels
+    numbers = range(len(labels))
+    return numbers if labels == list(numbers) else labels

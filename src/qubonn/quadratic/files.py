@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError, QubonnError
-from qubonn.quadratic.file_labels import are_default, plain_labels, read_labels
+from qubonn.quadratic.file_labels import plain_labels, read_labels
 from qubonn.quadratic.qbsolv_file import read_qbsolv, write_qbsolv
 from qubonn.quadratic.qubo import Qubo, magnitude
 from qubonn.storage import parse_json, read_arrays, shown, write_arrays, write_whole
@@ -84,7 +84,7 @@ def write_bqm(qubo: Qubo, path: str) -> None:
 def write_npz(qubo: Qubo, path: str) -> None:
     """Write the arrays as they are."""
     labels = plain_labels(path, qubo.labels)
-    text = json.dumps(None if are_default(labels) else labels).encode("ascii")
+    text = json.dumps(None if isinstance(labels, range) else labels).encode("ascii")
     arrays: dict[str, NDArray[Any]] = {
         "format": np.array(FORMAT),
         "version": np.array(VERSION),

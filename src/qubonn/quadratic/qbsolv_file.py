@@ -18,6 +18,7 @@ Values are int64 if every one is written as a whole number, otherwise float64.
 """
 
 import io
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError
-from qubonn.quadratic.file_labels import Label, are_default, label_text, plain_labels, read_labels
+from qubonn.quadratic.file_labels import Label, plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
 from qubonn.storage import parse_json, read_limited, write_whole
 
@@ -73,9 +74,9 @@ def _pieces(path: str, qubo: Qubo) -> Iterator[bytes]:
     labels = plain_labels(path, qubo.labels)
     yield b"%b%d\n" % (SIGNATURE, VERSION)
     yield b"%b%a\n" % (OFFSET, np.array(qubo.offset).item())
-    if not are_default(labels):
+    if not isinstance(labels, range):
         for number, label in enumerate(labels):
-            yield b"%b%d %b\n" % (LABEL, number, label_text(label).encode("ascii"))
+            yield b"%b%d %b\n" % (LABEL, number, json.dumps(label).encode("ascii"))
     yield b"p qubo 0 %d %d %d\n" % (count, count, qubo.coupling_count)
     yield from _lines(np.arange(count), np.arange(count), qubo.linear)
     yield from _lines(qubo.rows, qubo.columns, qubo.couplings)

@@ -3,6 +3,7 @@
 States or a file of states, QUBO -> Samples with exact energies.
 """
 
+import json
 import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_count
 from qubonn.datasets.table import open_rows
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError, ShapeError
-from qubonn.quadratic.file_labels import label_text, plain_labels, read_labels
+from qubonn.quadratic.file_labels import plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
 from qubonn.stopping import Stop
 from qubonn.storage import parse_json, read_array, read_arrays, read_limited, shown
@@ -230,7 +231,7 @@ def _in_order(
         first = int(missing[0])
         raise ShapeError(
             f"samples must have a value for each of {count} variables; {len(missing)} are missing, "
-            f"the first is {first}, {label_text(plain_labels('', [qubo.labels[first]])[0])}"
+            f"the first is {first}, {json.dumps(plain_labels('', [qubo.labels[first]])[0])}"
         )
     return values[:, column_of]
 
@@ -241,7 +242,7 @@ def _columns(variables: Sequence[Hashable], qubo: Qubo) -> NDArray[np.int64]:
     for number in range(qubo.variable_count):
         number_of |= {number: number, str(number): number}
     for number, label in enumerate(plain_labels("labels", qubo.labels)):
-        number_of |= {label: number, str(label): number, label_text(label): number}
+        number_of |= {label: number, str(label): number, json.dumps(label): number}
     column_of = np.full(qubo.variable_count, -1, dtype=np.int64)
     known = [(column, number_of[v]) for column, v in enumerate(variables) if v in number_of]
     for column, number in known:
@@ -266,5 +267,4 @@ def _bits(values: NDArray[Any]) -> BitMatrix:
             f"samples must hold only 0 and 1, or only -1 and +1; got {value} in sample {row + 1}, "
             f"variable {column}" + (", and -1 elsewhere" if low < 0 else "")
         )
-    bits: BitMatrix = (numbers == 1).astype(np.int8)
-    return bits
+    return np.asarray(numbers == 1, dtype=np.int8)

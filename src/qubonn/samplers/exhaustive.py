@@ -62,7 +62,6 @@ class Exhaustive:
     def _lowest(self, qubo: Qubo, watch: Watch) -> tuple[BitMatrix, Stop]:
         total = 1 << qubo.variable_count
         kept = np.zeros(0, dtype=np.int64)
-        stop = Stop.FINISHED
         for start in range(0, total, 1 << CHUNK_BITS):
             numbers = np.arange(start, min(start + (1 << CHUNK_BITS), total))
             try:
@@ -76,9 +75,8 @@ class Exhaustive:
                     raise  # nothing to return yet
                 verdict = Stop.INTERRUPTED
             if verdict is not None:
-                stop = verdict
-                break
-        return _bits(kept, qubo.variable_count), stop
+                return _bits(kept, qubo.variable_count), verdict
+        return _bits(kept, qubo.variable_count), Stop.FINISHED
 
 
 def _bits(numbers: NDArray[np.int64], variable_count: int) -> BitMatrix:

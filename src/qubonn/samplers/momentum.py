@@ -109,17 +109,16 @@ class _Run:
             is_needed = watch.needs_energies  # they cost as much as some steps
             return float(np.min(self.qubo.energy(self.states()))) if is_needed else np.inf
 
-        span = range(self.total)
+        steps = range(self.total)
         try:
-            stop = watch.work(span, self.total, advance, best_energy, STEPS_PER_SLICE)
+            stop = watch.work(steps, self.total, advance, best_energy, STEPS_PER_SLICE)
+            return stop or Stop.FINISHED
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
-        return stop or Stop.FINISHED
 
     def states(self) -> BitMatrix:
         """Replicas x variables, as bits."""
-        spins = self.spins.T.contiguous().cpu().numpy()
-        return np.asarray(spins > 0).astype(np.int8)
+        return np.asarray((self.spins.T > 0).contiguous().cpu(), dtype=np.int8)
 
     def _advance(self, temperature: float) -> None:
         torch, part = self.torch, self.step / self.total
