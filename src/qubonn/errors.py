@@ -1,15 +1,15 @@
-"""What can go wrong because of what came in: one base class, few children.
+"""Errors that bad input raises: one base class, few children.
 
 Each child is also the builtin exception that callers expect, so ``except ValueError`` works too.
 """
 
 
 class QubonnError(Exception):
-    """Base of every error that qubonn raises on purpose."""
+    """Base of all errors that qubonn raises."""
 
 
 class ShapeError(QubonnError, ValueError):
-    """An array has another shape than it must have."""
+    """An array has the wrong shape."""
 
 
 class AlphabetError(QubonnError, ValueError):
@@ -50,4 +50,4 @@ class MissingExtra(QubonnError, ImportError):
 
 
 class FitInterrupted(UserWarning):
-    """Ctrl-C ended a training; what was found until then is kept."""
+    """Ctrl-C ended a training; the best result so far is kept."""

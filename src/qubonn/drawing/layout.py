@@ -1,4 +1,4 @@
-"""Where the nodes of a picture go, which stand together, and what is written below them.
+"""Positions, groups and captions of the nodes in a picture.
 
 Topology -> NetworkLayout: groups side by side, long sides shortened to an ellipsis.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Points = NDArray[np.float64]  # x and y along the last axis
 
-# Lengths are in picture units; network.py knows how long one is on paper.
+# Lengths are in picture units; network.py converts them to inches.
 HEIGHT = 8.0  # of the tallest group, at most
 SHEET_AXES = np.array([[0.0, -1.0], [0.66, 0.3]])  # one row down, one column along
 GAP = 2.5  # places, of an ellipsis
@@ -27,7 +27,7 @@ DOT_STEP = 0.22
 
 @dataclass(frozen=True)
 class Group:
-    """Nodes that stand together, as a column or as sheets: a layer, or a level of a graph."""
+    """Nodes drawn together, as a column or as sheets: a layer, or a level of a graph."""
 
     nodes: IntVector
     shape: "Shape"
@@ -82,7 +82,7 @@ class NetworkLayout:
         self.is_small_graph = is_graph and is_small  # and gets arrowheads and numbers
 
 
-# ---- which nodes stand together ----
+# ---- groups of nodes ----
 
 
 def _groups(topology: "Topology") -> Iterator[Group]:
@@ -101,7 +101,7 @@ def _groups(topology: "Topology") -> Iterator[Group]:
 def _columns(topology: "Topology") -> list[IntVector]:
     """Return inputs, then neurons by level, or by distance from the inputs if there are cycles.
 
-    Outputs stand in the last column unless other nodes than outputs read them.
+    Outputs are in the last column unless other nodes than outputs read them.
     """
     levels = topology.levels_or_none(())
     depth = _distances(topology) if levels is None else np.zeros(topology.node_count, np.int64)
@@ -180,7 +180,7 @@ def _caption(topology: "Topology", nodes: IntVector, shape: "Shape") -> str:
     return f"input {sheets}" if inputs else f"{sheets} {roles[-1].split()[-1]}"
 
 
-# ---- where they stand ----
+# ---- positions ----
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 INK, MUTED, GRID, BAND = "#1f2430", "#7b8494", "#dfe3ea", "#c9ced8"
 FIRST, SECOND, THIRD = "#2f6fde", "#d9662b", "#2a9a6b"
 POSITIVE, NEGATIVE, NOTHING, ARC = "#0072b2", "#d55e00", "#f0f0f0", "#555555"  # weights
-INPUT, HIDDEN, OUTPUT = "#7cc4ee", "#f5d66b", "#4dbb98"  # nodes; light, since numbers stand on them
+INPUT, HIDDEN, OUTPUT = "#7cc4ee", "#f5d66b", "#4dbb98"  # nodes; light, below numbers
 VARIABLES = {
     INK: "currentColor",
     MUTED: "var(--muted)",
@@ -48,7 +48,7 @@ def style(name: str) -> AbstractContextManager[None]:
 
 
 def page_svg(figure: "Figure", title: str) -> str:
-    """Return a figure as an <svg> to stand inside an HTML page."""
+    """Return a figure as an <svg> element for an HTML page."""
     text = _saved(figure, transparent=True)
     text = text[text.index("<svg") :]
     for colour, variable in VARIABLES.items():

@@ -1,4 +1,4 @@
-"""Where everything is in 32-bit words: activations in RAM, weights and biases in constant tables.
+"""The layout in 32-bit words: activations in RAM, weights and biases in constant tables.
 
 Blocks by level -> BitLayout, the same for all members of a committee. Each level starts a new word;
 within a level, neurons go position by position and filter by filter, so that a filter of the next
@@ -20,7 +20,7 @@ ONE_POSITION: Grid = (1, 1, 0, 0)
 
 
 class Record(NamedTuple):
-    """What C knows of a block, which it calls a step.
+    """A block as C stores it, under the name of a step.
 
     Position (r, c) of rows x columns reads its sources from bit ``base + r * row_step +
     c * column_step`` on: `run_count` runs, or none if a word starts there and the sources follow

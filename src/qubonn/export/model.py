@@ -36,7 +36,7 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """Members of one acyclic topology and what is made of their outputs.
+    """Members of one acyclic topology, and how their outputs are read.
 
     Of a single network, votes are output pre-activations and outputs their signs. Of a committee
     whose signs are read, votes are sums of outputs over members and outputs their signs. Of one

@@ -1,7 +1,7 @@
 """to_onnx: a model as an ONNX graph, for the runtimes and compilers that read one.
 
 BinaryNetwork, Committee or QuboClassifier -> ModelProto: numbers into spins, levels of neurons, and
-what is made of the outputs. A block is one matrix product; shared filters are stored once and
+the decision from the outputs. A block is one matrix product; shared filters are stored once and
 multiply gathered patches; neurons with sources of their own share one matrix with zeros. Members of
 a committee are one more axis in front, so that a committee has as many nodes as one network.
 """
@@ -255,7 +255,7 @@ class _Network:
 
 
 def _add_decision(graph: OnnxGraph, model: Exported, network: _Network) -> dict[str, str]:
-    """Add what is made of the outputs of all members; return the tensors of the results."""
+    """Add the decision from the outputs of all members; return the tensors of the results."""
     outputs = np.array([model.topology.outputs])
     spins, sums = network.spins.read(outputs), network.sums.read(outputs)
     results = {"outputs": spins, "sums": sums}

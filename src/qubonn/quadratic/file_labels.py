@@ -1,4 +1,4 @@
-"""What the variables mean, in a form that every file can hold.
+"""Labels of variables, in a form that every file can hold.
 
 Labels <-> JSON values.  A label is text, a whole number, or a tuple of labels; in JSON a tuple is
 a list.  Default labels are the numbers of the variables, always as a range.

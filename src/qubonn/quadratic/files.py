@@ -9,7 +9,7 @@ labels exactly.  A file is written whole or not at all, and reading one runs no 
 | format, version | "qubonn-qubo", 1 |
 | linear, couplings, offset | int64 or float64, all three alike |
 | rows, columns | int32, the ends of each coupling: row < column, sorted by row, then column |
-| labels | uint8: JSON text, a list with one label a variable, or null for 0, 1, 2 ... |
+| labels | uint8: JSON text, a list with one label per variable, or null for 0, 1, 2 ... |
 """
 
 import json
@@ -49,7 +49,7 @@ def save_qubo(qubo: Qubo, path: str | os.PathLike[str]) -> None:
 
 
 def load_qubo(path: str | os.PathLike[str]) -> Qubo:
-    """Read a QUBO; whatever the bytes, the result keeps all promises of `Qubo`."""
+    """Read a QUBO; whatever the bytes, the result is a valid `Qubo` or an error."""
     name = os.fspath(path)
     suffix = PurePath(name).suffix.lower()
     if suffix == ".bqm":

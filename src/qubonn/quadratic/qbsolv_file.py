@@ -12,7 +12,7 @@ A line with c is a comment; the p line counts variables, lines ``i i value`` and
 ``i j value``.  We write a line for every variable, as the format requires, zeros included, and keep
 offset and labels in comments; QUBOTools.jl reads the offset too.  In a file of another program
 comments mean nothing, variables without a line have no linear term, and lines may come in any
-order.  As in qbsolv, i > j and counts other than promised are refused; so are repeated pairs,
+order.  As in qbsolv, i > j and counts other than declared are refused; so are repeated pairs,
 which the format forbids and programs read differently (the last one counts, or the sum).
 Values are int64 if every one is written as a whole number, otherwise float64.
 """
@@ -34,7 +34,7 @@ from qubonn.storage import parse_json, read_limited, write_whole
 
 SIGNATURE, VERSION = b"c qubonn qubo ", 1
 OFFSET, LABEL = b"c offset : ", b"c label "
-MOST_SILENT = 1 << 20  # variables without a line: a small file must not ask for much memory
+MOST_SILENT = 1 << 20  # variables without a line: a small file must not need much memory
 LINES_AT_ONCE = 1 << 17
 
 NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"

@@ -5,8 +5,8 @@ Neighbour lists, packed states, random streams, temperatures -> states and energ
 A block is 16, 32 or 64 replicas that walk through the variables together, in one fixed order. For
 variable i the kernel loads the local fields of all lanes at once, draws a threshold for each lane
 and gets a mask of the lanes that accept. If any does, it adds to each neighbour's fields in one go.
-Every lane is a plain sequential Metropolis chain with its own random stream: what a replica does
-depends on its own start and seed only, not on its block, the block size or the threads.
+Every lane is a plain sequential Metropolis chain with its own random stream: the result of a
+replica depends on its own start and seed only, not on its block, the block size or the threads.
 
 Everything but the thresholds is an integer, so nothing drifts and slices of sweeps may be cut
 anywhere. The vector type is that of `qubonn.simd`; without the compiler (NUMBA_DISABLE_JIT=1)

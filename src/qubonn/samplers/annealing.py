@@ -19,7 +19,7 @@ from qubonn.stopping import Report, Stop, Watch, require_seed
 
 @dataclass(frozen=True, kw_only=True)
 class Annealer(ABC):
-    """Metropolis annealing of many replicas side by side; a child says how they cool."""
+    """Metropolis annealing of many replicas side by side; a subclass defines the cooling."""
 
     replica_count: int = 1000
     sweep_count: int = 1000
@@ -50,8 +50,8 @@ class Annealer(ABC):
     ) -> Samples:
         """Anneal all replicas and return their last states, best first.
 
-        `initial_states` (replicas x variables, bits) replace the random start. A target is looked
-        for every ten sweeps. A run that is stopped also returns the best state it has seen.
+        `initial_states` (replicas x variables, bits) replace the random start. A target is
+        checked every ten sweeps. A run that is stopped also returns the best state it has seen.
         """
         from qubonn.simd.threads import threads  # with Numba, which is slow to import
 
@@ -74,7 +74,7 @@ class Annealer(ABC):
         """Sweep from the hottest to the coldest temperature; return why the watch stopped it."""
 
     def _records(self, replicas: Replicas) -> dict[str, Any]:
-        """Return what else belongs into ``samples.info``."""
+        """Return further entries of ``samples.info``."""
         return {}
 
 

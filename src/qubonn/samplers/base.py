@@ -1,4 +1,4 @@
-"""What every QUBO sampler is, and greedy descent that improves the samples of any.
+"""The interface of QUBO samplers, and greedy descent that improves the samples of any.
 
 Qubo -> Samples.
 """

@@ -1,4 +1,4 @@
-"""PopulationAnnealing: replicas that do badly make room for copies of those that do well.
+"""PopulationAnnealing: copies of replicas of low energy replace those of high energy.
 
 Qubo -> Samples.  Hukushima and Iba 2003. Every few sweeps the replicas are drawn anew, each as
 often as its Boltzmann weight at the next temperature demands; in between it is plain annealing. On
@@ -20,7 +20,7 @@ from qubonn.stopping import Stop, Watch
 
 @dataclass(frozen=True, kw_only=True)
 class PopulationAnnealing(Annealer):
-    """Anneal a population: every `sweeps_per_resampling` sweeps the fittest multiply.
+    """Anneal a population that is resampled every `sweeps_per_resampling` sweeps.
 
     Settings and promises are those of `SimulatedAnnealing`. Replicas with a common ancestor are
     related, so the states are fewer and more alike than those of independent anneals:

@@ -16,7 +16,7 @@ from qubonn.stopping import Stop, Watch
 
 
 class Replicas:
-    """States and random streams of all replicas. What one does depends on its own stream only."""
+    """States and random streams of all replicas; each replica depends on its own stream only."""
 
     def __init__(self, qubo: Qubo, states: BitMatrix, seed: int, lanes: int | None = None) -> None:
         import numba

@@ -14,7 +14,7 @@ from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo
 from qubonn.samplers.replicas import Replicas, random_states
 
-REPLICAS, SWEEPS = 64, 20  # quenched to look at; much less work than an anneal
+REPLICAS, SWEEPS = 64, 20  # of the quench; much less work than an anneal
 
 
 def geometric(hottest: float, coldest: float, sweep_count: int) -> NDArray[np.float64]:

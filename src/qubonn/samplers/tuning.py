@@ -65,15 +65,14 @@ class Tuning:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Tuning":
         """Read a tuning written by `save`."""
+        data = read_limited(path)
         try:
-            record = json.loads(read_limited(path))
+            record = json.loads(data)
             if record.pop("format") != "qubonn-tuning":
                 raise ValueError
             trials = tuple(Trial(**trial) for trial in record.pop("trials"))
             tuning = cls(**record, trials=trials)
             require_temperatures(tuning.hottest, tuning.coldest)
-        except OSError:
-            raise
         except Exception as error:  # any JSON can have any shape
             raise FileFormatError(
                 f"{os.fspath(path)} must be a tuning written by Tuning.save; it cannot be read"

@@ -1,4 +1,4 @@
-"""EngineContract: what every engine promises, as a test class to inherit.
+"""EngineContract: the requirements on every engine, as a test class to inherit.
 
     class TestMyEngine(EngineContract):
         def make_engine(self):
@@ -26,7 +26,7 @@ from qubonn.topology import Topology
 
 
 class EngineContract(StoppingContract):
-    """Inherit, return your engine from `make_engine`, and switch off what it cannot promise."""
+    """Inherit, return your engine from `make_engine`, and switch off what it does not support."""
 
     has_own_energies = False  # instead of the total H; 0 or less still means feasible
     result, target_energy = "weight_spins", 0

@@ -1,4 +1,4 @@
-"""SamplerContract: what every QUBO sampler promises, as a test class to inherit.
+"""SamplerContract: the requirements on every QUBO sampler, as a test class to inherit.
 
     class TestMySampler(SamplerContract):
         def make_sampler(self):
@@ -18,7 +18,7 @@ from qubonn.testing.stopping_contract import StoppingContract
 
 
 class SamplerContract(StoppingContract):
-    """Inherit, return your sampler from `make_sampler`, and switch off what it cannot promise."""
+    """Inherit, return your sampler from `make_sampler`; switch off what it does not support."""
 
     result, target_energy = "bits", -20
 

@@ -13,7 +13,7 @@ from qubonn.stopping import Progress, Stop
 
 
 class StoppingContract:
-    """The tests that samplers and engines share; a child runs its solver in `run_long`."""
+    """The tests that samplers and engines share; a subclass runs its solver in `run_long`."""
 
     has_seed = True  # the same seed gives the same results
     slack_seconds = 1.5  # that a time limit may be overrun
