@@ -82,9 +82,8 @@ def open_bytes(path: Source) -> Iterator[BinaryIO]:
     name, is_standard_input = shown_source(path), os.fspath(path) == "-"
     with nullcontext(sys.stdin.buffer) if is_standard_input else open(path, "rb") as raw:
         peekable = io.BufferedReader(_Limited(raw, name))
-        is_packed = peekable.peek(2)[:2] == GZIP
         try:
-            if is_packed:
+            if peekable.peek(2)[:2] == GZIP:
                 with gzip.GzipFile(fileobj=peekable) as unpacked:
                     yield io.BufferedReader(_Limited(unpacked, name))
             else:
