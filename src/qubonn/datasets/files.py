@@ -50,7 +50,7 @@ def read_table(
                 "a second file or an array is for IDX and .npz"
             )
         return read_csv(path, target=target, **csv_options)
-    defaults = read_csv.__kwdefaults__
+    defaults = read_csv.__kwdefaults__ or {}
     if given := [name for name, value in csv_options.items() if value != defaults.get(name)]:
         raise FileFormatError(
             f"{shown_source(path)} is not a CSV file: it takes no {', '.join(given)}"
