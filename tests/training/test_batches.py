@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import qubonn as qn
 from qubonn.errors import AlphabetError, RangeError, ShapeError
-from qubonn.training.dropout import NO_DROPOUT
+from qubonn.training.algorithm1 import NO_DROPOUT
 from training.guessing import Guessing
 
 INPUTS = np.arange(22).reshape(11, 2) - 8

@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 
 import qubonn as qn
 from qubonn.errors import RangeError, TopologyError
-from qubonn.training.dropout import (
-    filled,
-    moved,
-    moved_field,
-    thinned,
-    thinned_field,
-    vote_of,
-    voted,
-)
+from qubonn.training.algorithm1 import filled, moved_field, thinned, thinned_field, vote_of, voted
 
 TOPOLOGY = qn.Topology.parse("conv(2x2)+fc(3)", inputs=(3, 3), outputs=2)  # 9, 4 + 3, 2 nodes
 
@@ -84,6 +76,7 @@ def test_the_default_rate_grows_with_the_batch() -> None:
 
 # ---- the update function g ----
 
+LINE = qn.Topology.dense(1, 1)
 CONVOLUTION = qn.Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1)
 
 
@@ -97,8 +90,10 @@ CONVOLUTION = qn.Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1)
 def test_g_is_the_formula_of_the_paper(
     a: float, b: int, eta: float, beta: float, n_usc: int
 ) -> None:
-    found = moved(np.array([a]), np.array([b], dtype=np.int8), vote_of(eta, beta, n_usc))
-    assert found.tolist() == [a + eta * beta**n_usc * b]
+    field, network = qn.Field(np.array([a]), np.array([a])), qn.BinaryNetwork(LINE, [b], [-b])
+    found = moved_field(field, LINE.thin([]), network, vote_of(eta, beta, n_usc))
+    assert found.weights.tolist() == [a + eta * beta**n_usc * b]
+    assert found.biases.tolist() == [a - eta * beta**n_usc * b]
 
 
 def test_a_decay_of_zero_lets_feasible_networks_vote_only() -> None:
@@ -107,8 +102,9 @@ def test_a_decay_of_zero_lets_feasible_networks_vote_only() -> None:
 
 
 def test_votes_of_whole_numbers_do_not_overflow() -> None:
-    spins = np.array([1, -1], dtype=np.int8)
-    assert moved(np.array([0, 0]), spins, vote_of(300, 1, 2)).tolist() == [300, -300]
+    network = qn.BinaryNetwork(LINE, [1], [-1])
+    found = moved_field(qn.Field.zero(LINE), LINE.thin([]), network, vote_of(300, 1, 2))
+    assert [*found.weights, *found.biases] == [300, -300]
 
 
 def test_what_took_no_part_does_not_move() -> None:

@@ -1,10 +1,9 @@
 """From a problem to networks: one-shot and iterated training, results, committees."""
 
-from qubonn.training.algorithm1 import train_with_dropout
+from qubonn.training.algorithm1 import Dropout, train_with_dropout
 from qubonn.training.batches import Batches
 from qubonn.training.committee import Committee
 from qubonn.training.decode import Decoding, decode_samples
-from qubonn.training.dropout import Dropout
 from qubonn.training.one_shot import train
 from qubonn.training.result import Iteration, TrainingResult
 

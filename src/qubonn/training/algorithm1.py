@@ -4,38 +4,104 @@ TrainingProblem, Dropout, solver -> TrainingResult with a history.  Paper, secti
 algorithm", Algorithm 1; with batches and no dropped nodes it is mini-batch training.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from math import inf, isfinite
-from typing import Any
+from math import inf
+from typing import Any, Literal
 
 import numpy as np
 
-from qubonn.checks import IntVector
+from qubonn.checks import IntVector, require_count, require_strength
 from qubonn.engines import CpSat
-from qubonn.errors import RangeError
-from qubonn.formulation import TrainingProblem
+from qubonn.errors import RangeError, TopologyError
+from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
+from qubonn.network.forward import sign
 from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
-from qubonn.topology import Thinning
+from qubonn.topology import Thinning, Topology
 from qubonn.training.batches import Batch, batches_for, checked, expected_count
-from qubonn.training.dropout import (
-    NO_DROPOUT,
-    Dropout,
-    filled,
-    moved_field,
-    thinned,
-    thinned_field,
-    vote_of,
-    voted,
-)
 from qubonn.training.one_shot import reporting, require_warm_starts, train
 from qubonn.training.result import Iteration, TrainingResult
 
+RATE_PER_EXAMPLE = 0.01  # of the default learning rate; see docs/training.md
 FINAL_SHARE = 0.25  # of the time limit, kept for the final training
 KEPT_ITERATIONS = 16  # whose networks are the result if there is no final training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dropout:
+    """Settings of Algorithm 1.
+
+    Each iteration removes `dropped_inputs` of the inputs and `dropped_hidden` of the hidden nodes,
+    drawn anew and each equally likely, and never an output. With `iteration_count` None they go on
+    until the batches end. The network found moves the strengths of its own weights and biases by
+    `learning_rate` * `violation_decay` ** (unsatisfied constraints); a decay of 1 is Georgiev's
+    rule. Energies grow with the number of examples, so the default rate does: a hundredth of them.
+    With `warm_start` an iteration starts from the networks of the one before.
+
+    `final` sets the data of the final training of the whole network: "whole", all examples of the
+    problem; "batch", the next batch, or the last one again; "none", no final training: the networks
+    of the last iterations are the result, completed by the signs of the field.
+
+    The paper uses 10 iterations, 5 dropped inputs of 25, 0 to 2 dropped hidden nodes, learning
+    rates from 0.01 to 0.5, a decay of 0.1, and neither batches nor warm starts.
+    """
+
+    dropped_inputs: int = 0
+    dropped_hidden: int = 0
+    iteration_count: int | None = 10
+    learning_rate: float | None = None
+    violation_decay: float = 0.1
+    warm_start: bool = False
+    final: Literal["whole", "batch", "none"] = "whole"
+
+    def __post_init__(self) -> None:
+        for name in ("dropped_inputs", "dropped_hidden", "iteration_count"):
+            if getattr(self, name) is not None:
+                require_count(name, getattr(self, name), least=0)
+        if self.learning_rate is not None:
+            require_strength("learning_rate", self.learning_rate)
+        if require_strength("violation_decay", self.violation_decay) > 1:
+            raise RangeError(
+                "violation_decay must lie in 0 to 1, so that violations never strengthen a vote; "
+                f"got {self.violation_decay}"
+            )
+        if self.final not in ("whole", "batch", "none"):
+            raise RangeError(f"final must be 'whole', 'batch' or 'none'; got {self.final!r}")
+        if self.final == "none" and self.iteration_count == 0:
+            raise RangeError("iteration_count must be at least 1 where final='none'; got 0")
+
+    def require_fit(self, topology: Topology) -> None:
+        """Raise unless one input and one hidden node remain."""
+        inputs = ("dropped_inputs", self.dropped_inputs, topology.input_count)
+        hidden = ("dropped_hidden", self.dropped_hidden, topology.hidden_count)
+        for name, dropped, count in (inputs, hidden):
+            if dropped >= max(count, 1):
+                raise TopologyError(
+                    f"{name} must leave at least one of {count} nodes; got {dropped}"
+                )
+
+    def rate_for(self, example_count: int) -> float:
+        """Return the learning rate of a batch."""
+        if self.learning_rate is None:
+            return RATE_PER_EXAMPLE * example_count
+        return float(self.learning_rate)
+
+    def draw(self, topology: Topology, generator: np.random.Generator) -> IntVector:
+        """Return the nodes to remove in one iteration, in order.
+
+        >>> dropout = Dropout(dropped_inputs=2, dropped_hidden=1)
+        >>> dropout.draw(Topology.dense(9, 4, 2), np.random.default_rng(0))
+        array([ 5,  6, 10])
+        """
+        inputs = generator.choice(topology.input_count, self.dropped_inputs, replace=False)
+        hidden = generator.choice(topology.hidden_count, self.dropped_hidden, replace=False)
+        nodes = np.concatenate([inputs, topology.input_count + hidden])
+        return np.sort(nodes).astype(np.int64)
+
+
+NO_DROPOUT = Dropout(iteration_count=None, violation_decay=1, final="batch")
 
 
 def train_with_dropout(
@@ -80,17 +146,17 @@ def train_with_dropout(
     rounds = NO_DROPOUT if dropout is None else dropout
     _require_fit(problem, rounds, solver, final_solver)
     watch = Watch(time_limit=time_limit)
-    asked = rounds.iteration_count
-    source = batches_for(problem, batches, seed=require_seed(seed), is_one_epoch=asked is None)
-    count = expected_count(source, asked)
+    wanted = rounds.iteration_count
+    source = batches_for(problem, batches, seed=require_seed(seed), is_one_epoch=wanted is None)
+    count = expected_count(source, wanted)
     if count == inf and time_limit is None:
         raise RangeError(
             "iteration_count must be given, or a time limit, or an epoch_count of the Batches: "
             "nothing would end the iterations"
         )
     with reporting(progress, "dropout" if batches is None else "batches") as report:
-        stages = _Stages(report, watch, count, has_final=rounds.final != "none")
-        run = _Run(problem, rounds, solver, seed, watch, stages)
+        known = inf if count is None else count
+        run = _Run(problem, problem.field, rounds, solver, seed, watch, report, known)
         return run.train(iter(source), solver if final_solver is None else final_solver)
 
 
@@ -108,26 +174,24 @@ def _require_fit(problem: TrainingProblem, dropout: Dropout, *solvers: Any) -> N
             require_warm_starts(solver)
 
 
+@dataclass(eq=False)
 class _Run:
     """The state of one run: field, history, networks to start from, why it stops."""
 
-    def __init__(
-        self,
-        problem: TrainingProblem,
-        dropout: Dropout,
-        solver: Any,
-        seed: int,
-        watch: Watch,
-        stages: "_Stages",
-    ) -> None:
-        self.problem, self.dropout, self.solver, self.seed = problem, dropout, solver, seed
-        self.watch, self.stages = watch, stages
-        self.field = problem.field
-        self.history: list[Iteration] = []
-        self.found: tuple[BinaryNetwork, ...] = ()  # of the last iteration, made whole
-        self.recent: deque[BinaryNetwork] = deque(maxlen=KEPT_ITERATIONS)  # best ones, made whole
-        self.batch: Batch | None = None
-        self.stop: Stop | None = None
+    problem: TrainingProblem
+    field: Field
+    dropout: Dropout
+    solver: Any
+    seed: int
+    watch: Watch
+    report: Report | None
+    count: float  # of iterations; infinite where it is unknown
+    history: tuple[Iteration, ...] = ()
+    start: tuple[BinaryNetwork, ...] = ()  # whole networks for a warm start
+    recent: tuple[BinaryNetwork, ...] = ()  # the best of the last iterations, made whole
+    batch: Batch | None = None
+    stop: Stop | None = None
+    is_asked_to_stop: bool = False
 
     def train(self, source: Iterator[Any], final_solver: Any) -> TrainingResult:
         """Iterate, then train the whole network."""
@@ -141,10 +205,11 @@ class _Run:
             self.stop, result = Stop.INTERRUPTED, None
         is_trained = result is not None
         result = result or self._unfinished()
+        is_interrupted = result.stop is Stop.INTERRUPTED
         return replace(
             result,
-            stop=result.stop if self.stop is None else self.stop,
-            history=tuple(self.history),
+            stop=result.stop if is_interrupted or self.stop is None else self.stop,
+            history=self.history,
             info={**result.info, "final_training": is_trained, "seconds": self.watch.seconds},
         )
 
@@ -153,10 +218,10 @@ class _Run:
     def _iterate(self, number: int, given: Any) -> Stop | None:
         """Train one thinned network; learn from it unless it was stopped."""
         self.batch = batch = checked(self.problem, given, number)
-        limit = self._seconds_left(share=0 if self.dropout.final == "none" else FINAL_SHARE)
+        limit = self._seconds_left(kept=0 if self.dropout.final == "none" else FINAL_SHARE)
         if limit is not None and limit <= 0:
             return Stop.TIME_LIMIT
-        start, topology = self.watch.seconds, self.problem.topology
+        began, topology = self.watch.seconds, self.problem.topology
         drawing, solving = np.random.SeedSequence(self.seed, spawn_key=(number,)).spawn(2)
         dropped = self.dropout.draw(topology, np.random.default_rng(drawing))
         thinning = topology.thin(dropped)
@@ -171,48 +236,49 @@ class _Run:
             self.solver,
             seed=int(solving.generate_state(1)[0]),
             time_limit=limit,
-            progress=self.stages.report(number),
-            initial_networks=[thinned(network, thinning) for network in self._start()],
+            progress=self._report_of(number),
+            initial_networks=[thinned(network, thinning) for network in self.start],
         )
-        # kept as whole networks: to start from, and in case there is no more time
         networks = result.networks if self.dropout.warm_start else result.networks[:1]
-        self.found = tuple(filled(topology, self.field, thinning, one) for one in networks)
-        self.recent.append(self.found[0])
+        whole = tuple(filled(topology, self.field, thinning, network) for network in networks)
+        self.start = whole if self.dropout.warm_start else ()
+        self.recent = (*self.recent, whole[0])[-KEPT_ITERATIONS:]
         if result.stop in (Stop.TIME_LIMIT, Stop.INTERRUPTED):
             return result.stop
-        vote = self._learn(thinning, result)
-        self.history.append(self._iteration(result, number, dropped, vote, start))
-        return Stop.INTERRUPTED if self.stages.is_asked_to_stop else None
+        self._learn(result, thinning, dropped, batch, began)
+        return Stop.INTERRUPTED if self.is_asked_to_stop else None
 
-    def _learn(self, thinning: Thinning, result: TrainingResult) -> float:
-        """Move the field by the network's vote, and return the vote."""
-        rate = self.dropout.rate_for(result.problem.example_count)
-        vote = vote_of(rate, self.dropout.violation_decay, result.unsatisfied_count)
-        self.field = moved_field(self.field, thinning, result.network, vote)
-        return vote
-
-    def _iteration(
-        self, result: TrainingResult, number: int, dropped: IntVector, vote: float, start: float
-    ) -> Iteration:
-        assert self.batch is not None
-        problem, network = result.problem, result.network
+    def _learn(
+        self,
+        result: TrainingResult,
+        thinning: Thinning,
+        dropped: IntVector,
+        batch: Batch,
+        began: float,
+    ) -> None:
+        """Move the field by the network's vote, and note the iteration."""
+        problem, network, unsatisfied = result.problem, result.network, result.unsatisfied_count
+        rate = self.dropout.rate_for(problem.example_count)
+        vote = vote_of(rate, self.dropout.violation_decay, unsatisfied)
+        self.field = moved_field(self.field, thinning, network, vote)
         is_acyclic = problem.topology.is_acyclic
-        return Iteration(
-            number=number,
+        done = Iteration(
+            number=len(self.history),
             dropped=dropped,
             example_count=problem.example_count,
-            rows=self.batch.rows,
+            rows=batch.rows,
             weight_spins=network.weight_spins,
             bias_spins=network.bias_spins,
-            violation_count=result.unsatisfied_count,
+            violation_count=unsatisfied,
             vote=vote,
             energy=float(result.found_terms.total),
             accuracy=network.accuracy(problem.inputs, problem.outputs) if is_acyclic else None,
             weight_norm=float(np.linalg.norm(self.field.weights)),
             bias_norm=float(np.linalg.norm(self.field.biases)),
             solver=result.solver,
-            seconds=self.watch.seconds - start,
+            seconds=self.watch.seconds - began,
         )
+        self.history = (*self.history, done)
 
     # ---- the end ----
 
@@ -223,18 +289,15 @@ class _Run:
         if self.dropout.final == "batch":  # the next one; where there is none, the last stays
             for given in islice(source, 1):
                 self.batch = checked(self.problem, given, len(self.history))
-        limit = self._seconds_left(share=0)
-        result = train(
+        limit = self._seconds_left()
+        return train(
             self._final_problem(),
             solver,
             seed=self.seed,
             time_limit=None if limit is None else max(limit, 1e-3),
-            progress=self.stages.report(None),
-            initial_networks=self._start(),
+            progress=self._report_of(None),
+            initial_networks=self.start,
         )
-        if result.stop is Stop.INTERRUPTED:
-            self.stop = result.stop
-        return result
 
     def _unfinished(self) -> TrainingResult:
         """Return the networks of the last iterations, made whole, and the one that votes give."""
@@ -255,49 +318,89 @@ class _Run:
             return problem
         return replace(problem, inputs=self.batch.inputs, outputs=self.batch.outputs)
 
-    def _start(self) -> tuple[BinaryNetwork, ...]:
-        return self.found if self.dropout.warm_start else ()
+    # ---- of every training ----
 
-    def _seconds_left(self, share: float) -> float | None:
-        """Seconds for what comes now, if `share` of the time limit is kept for later."""
+    def _seconds_left(self, kept: float = 0) -> float | None:
+        """Seconds for the next training; `kept` is the share of the time limit kept for later."""
         limit = self.watch.time_limit
-        return None if limit is None else self.watch.seconds_left - share * limit
+        return None if limit is None else self.watch.seconds_left - kept * limit
 
-
-class _Stages:
-    """Turns progress of one training into progress of the run; all trainings count the same.
-
-    Where the number of iterations is unknown, the part done is that of the time limit, or 0 until
-    the final training.
-    """
-
-    def __init__(
-        self, report: Report | None, watch: Watch, count: float | None, *, has_final: bool
-    ) -> None:
-        self._report, self._watch = report, watch
-        self._count = None if count is None or not isfinite(count) else int(count)
-        self._has_final = has_final
-        self.is_asked_to_stop = False
-
-    def report(self, number: int | None) -> Report | bool:
+    def _report_of(self, number: int | None) -> Report | bool:
         """Return the report function of iteration `number`, or, for None, the final training."""
-        report = self._report
+        report = self.report
         if report is None:
             return False
 
         def pass_on(step: Progress) -> bool:
             part = self._part(number, step.part)
-            answer = report(Progress(part, step.best_energy, self._watch.seconds))
+            answer = report(Progress(part, step.best_energy, self.watch.seconds))
             self.is_asked_to_stop = self.is_asked_to_stop or answer is True
             return self.is_asked_to_stop
 
         return pass_on
 
     def _part(self, number: int | None, part: float) -> float:
-        if self._count is not None:
-            done = self._count if number is None else number
-            return (done + part) / (self._count + self._has_final)
+        """Return the part of the run that is done; all trainings count the same.
+
+        Where the number of iterations is unknown, it is the part of the time limit, or 0 until the
+        final training.
+        """
+        if self.count < inf:
+            done = self.count if number is None else number
+            return (done + part) / (self.count + (self.dropout.final != "none"))
         if number is None:
             return part
-        limit = self._watch.time_limit
-        return 0.0 if limit is None else min(self._watch.seconds / limit, 1.0)
+        return min(self.watch.seconds / (self.watch.time_limit or inf), 1.0)
+
+
+# ---- votes, and networks with fewer or all nodes ----
+
+
+def vote_of(learning_rate: float, violation_decay: float, violation_count: int) -> float:
+    """Return eta * beta^nUSC: how far one network moves a strength.
+
+    >>> vote_of(0.5, 0.1, 0), vote_of(0.5, 1, 7), vote_of(0.5, 0, 7)
+    (0.5, 0.5, 0.0)
+    """
+    return float(learning_rate) * float(violation_decay) ** violation_count
+
+
+def moved_field(field: Field, thinning: Thinning, network: BinaryNetwork, vote: float) -> Field:
+    """Move the strengths of the parameters of a thinned network towards its spins.
+
+    That is g(a, b) = a + eta * beta^nUSC * b for strength a and spin b. A weight moves if any of
+    its arcs remains; one that several arcs share has one vote, like every other parameter.
+    """
+    weights, biases = field.weights.astype(np.float64), field.biases.astype(np.float64)
+    weights[thinning.weight_of] += vote * network.weight_spins
+    biases[thinning.neuron_of] += vote * network.bias_spins
+    return Field(weights, biases)
+
+
+def thinned_field(field: Field, thinning: Thinning) -> Field:
+    """Return the strengths of the parameters that a thinned network still has."""
+    return Field(field.weights[thinning.weight_of], field.biases[thinning.neuron_of])
+
+
+def voted(topology: Topology, field: Field) -> BinaryNetwork:
+    """Return the network that the field alone favours; a strength of 0 gives -1."""
+    return BinaryNetwork(topology, sign(field.weights), sign(field.biases))
+
+
+def filled(
+    topology: Topology, field: Field, thinning: Thinning, network: BinaryNetwork
+) -> BinaryNetwork:
+    """Return a thinned network made whole: what was dropped gets the sign of its strength."""
+    weights, biases = sign(field.weights), sign(field.biases)
+    weights[thinning.weight_of] = network.weight_spins
+    biases[thinning.neuron_of] = network.bias_spins
+    return BinaryNetwork(topology, weights, biases)
+
+
+def thinned(network: BinaryNetwork, thinning: Thinning) -> BinaryNetwork:
+    """Return what is left of a whole network."""
+    return BinaryNetwork(
+        thinning.topology,
+        network.weight_spins[thinning.weight_of],
+        network.bias_spins[thinning.neuron_of],
+    )
