@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import SpinMatrix, require_count, require_matrix
+from qubonn.checks import SpinMatrix, require_matrix
 from qubonn.encoding import CodeBook, Reading, require_reading
 from qubonn.errors import FileFormatError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork
@@ -136,11 +136,7 @@ def class_scores(
 ) -> NDArray[np.float64]:
     """Return logarithms of probabilities, up to a constant for each example: examples x classes.
 
-    `votes` is what ``committee.votes`` returned. Where the largest output is
-    read, a member splits its vote by the softmax of its output pre-activations, each divided by 0.6
-    times the root of its number of terms; the committee's split is the geometric mean of its
-    members', so the largest sum wins. Where signs are read, each output is +1 with the share of its
-    +1 votes, half a vote added on both sides, and independent of the others.
+    `votes` is what ``committee.votes`` returned; `QuboClassifier.predict_proba` has the formulas.
     """
     size = len(committee)
     codewords = book.codewords.astype(np.int64)
@@ -162,14 +158,12 @@ def is_right(
 
 
 def vote_evidence(size: int) -> NDArray[np.int64]:
-    """Return the log odds of +1 in units of 2**-20, by the number of members that say +1.
-
-    Half a vote is added on both sides, so that nothing is certain.
+    """Return the log odds of +1 in units of 2**-20, by the number of members that vote +1.
 
     >>> vote_evidence(2) * EVIDENCE_UNIT  # none, one or both of two; log(5) is 1.609
     array([-1.60943794,  0.        ,  1.60943794])
     """
-    logarithms = np.log(np.arange(size + 1) + 0.5)
+    logarithms = np.log(np.arange(size + 1) + 0.5)  # half a vote more, so that nothing is certain
     odds = (logarithms - logarithms[::-1]) / EVIDENCE_UNIT
     evidence: NDArray[np.int64] = np.rint(odds).astype(np.int64)
     return evidence
@@ -178,12 +172,12 @@ def vote_evidence(size: int) -> NDArray[np.int64]:
 def pick_diverse(outputs: NDArray[np.int8], count: int) -> NDArray[np.int64]:
     """Return members, best first, each as different as can be from those before it.
 
-    `outputs` has a row for each candidate, best first: what it answers on some inputs. Starts with
+    `outputs` has a row for each candidate, best first: its predictions for some inputs. Starts with
     the best and adds the one whose least difference to the chosen ones is largest.
     """
     chosen = [0]
     distance = (outputs != outputs[0]).sum(axis=1)
-    while len(chosen) < min(require_count("count", count), len(outputs)):
+    while len(chosen) < min(count, len(outputs)):
         distance[chosen] = -1
         chosen.append(int(np.argmax(distance)))
         distance = np.minimum(distance, (outputs != outputs[chosen[-1]]).sum(axis=1))

@@ -11,23 +11,14 @@ from inspect import signature
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix, require_count
-from qubonn.engines import (
-    CpSat,
-    Engine,
-    ExactResult,
-    ForwardAnnealing,
-    LiftedAnnealing,
-    Proof,
-    Solutions,
-)
+from qubonn.engines import Engine, ForwardAnnealing, LiftedAnnealing, Solutions
+from qubonn.engines.cpsat import CpSat, ExactResult, Proof
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.samplers import Sampler
-from qubonn.stopping import Report, Stop, Watch
+from qubonn.stopping import Report, Stop, Watch, require_seed
 from qubonn.training.result import TrainingResult
 
 FIRST_SHARE = 0.8  # of CpSat's time, to train without violations; the rest is kept to allow some
@@ -57,22 +48,21 @@ def train(
     >>> train(problem).is_feasible
     True
     """
-    chosen, reason = _choose(problem) if isinstance(solver, str) else (solver, "as asked")
     if isinstance(solver, str) and solver != "auto":
         raise RangeError(f"solver must be 'auto', an engine or a sampler; got {solver!r}")
+    chosen, reason = _choose(problem) if isinstance(solver, str) else (solver, "as asked")
     name = f"{type(chosen).__name__}, {reason}"
     _log.info("training with %s", name)
-    options: dict[str, Any] = {"seed": require_count("seed", seed, least=0)}
-    options |= {"time_limit": time_limit}
+    options: dict[str, Any] = {"seed": require_seed(seed), "time_limit": time_limit}
     with reporting(progress, name) as report:
+        start = _start(problem, chosen, initial_networks)
         if isinstance(chosen, CpSat):
-            _start(problem, chosen, initial_networks)
-            return _exactly(problem, chosen, name, options)
-        options |= {"target_energy": target_energy, "report": report}
-        options |= _start(problem, chosen, initial_networks)
+            return _exactly(problem, chosen, name, **options)
+        options |= {"target_energy": target_energy, "report": report, **start}
         if isinstance(chosen, Engine):
             result = TrainingResult.of(chosen.solve(problem, **options), name)
-            return result.by_true_energy() if _is_linear(chosen) else result
+            is_linear = isinstance(chosen, LiftedAnnealing) and chosen.violation == "linear"
+            return result.by_true_energy() if is_linear else result
         if hasattr(chosen, "sample_ising"):  # only dimod's samplers have it
             from qubonn.samplers.dimod import DimodSolver
 
@@ -126,19 +116,18 @@ def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
     return engine, f"{replicas} replicas, linear violations: {sites:,} neurons times examples"
 
 
-def _is_linear(engine: Engine) -> bool:
-    return isinstance(engine, LiftedAnnealing) and engine.violation == "linear"
-
-
 def _by_sampling(
     problem: TrainingProblem, sampler: Sampler, name: str, options: dict[str, Any]
 ) -> TrainingResult:
-    samples = sampler.sample(problem.qubo(), **options)
+    samples, variables = sampler.sample(problem.qubo(), **options), problem.variables
+    weights, biases, activations, _ = np.split(samples.bits, variables.starts[1:4], axis=1)
+    bits = np.repeat(variables.known_bits[np.newaxis], len(samples), axis=0)
+    bits[:, variables.activation_variables >= 0] = activations
     found = Solutions(
         problem,
-        2 * samples.bits[:, problem.variables.weight_variables] - 1,
-        2 * samples.bits[:, problem.variables.bias_variables] - 1,
-        _activations(problem, samples.bits),
+        2 * weights - 1,
+        2 * biases - 1,
+        2 * bits - 1,
         samples.energies.astype(np.float64),
         samples.stop,
         samples.info,
@@ -146,30 +135,25 @@ def _by_sampling(
     return replace(TrainingResult.of(found, name), best_bits=samples.best)
 
 
-def _activations(problem: TrainingProblem, states: BitMatrix) -> NDArray[np.int8]:
-    """Return the activations in states of the QUBO: states x examples x nodes."""
-    numbers = problem.variables.activation_variables
-    known = 2 * problem.variables.known_bits - 1
-    spins = np.broadcast_to(known, (len(states), *known.shape)).copy()
-    spins[:, numbers >= 0] = 2 * states[:, numbers[numbers >= 0]] - 1
-    return spins
-
-
 def _exactly(
-    problem: TrainingProblem, solver: CpSat, name: str, options: dict[str, Any]
+    problem: TrainingProblem, solver: CpSat, name: str, seed: int, time_limit: float | None
 ) -> TrainingResult:
-    seed, watch = options["seed"], Watch(time_limit=options["time_limit"])
+    watch = Watch(time_limit=time_limit)
     answer = _ask_cp_sat(problem, solver, seed, watch)
     if answer.network is None or answer.activations is None:
         raise QubonnError("CP-SAT found no network within the time limit; give it more time")
     energy = problem.certify(answer.network, answer.activations).terms.total
+    stop = Stop.FINISHED
+    if answer.proof is not Proof.OPTIMAL:
+        is_early = _is_early(watch.seconds, time_limit)
+        stop = Stop.INTERRUPTED if is_early else Stop.TIME_LIMIT
     return TrainingResult(
         problem,
         (answer.network,),
         (answer.activations,),
         np.array([float(energy)]),
         name,
-        _stop(answer, watch),
+        stop,
         {"proof": answer.proof, "bound": answer.bound, "seconds": watch.seconds},
     )
 
@@ -188,17 +172,8 @@ def _ask_cp_sat(problem: TrainingProblem, solver: CpSat, seed: int, watch: Watch
     return solver.fewest_violations(problem, seed=seed, time_limit=left)
 
 
-def _stop(answer: ExactResult, watch: Watch) -> Stop:
-    if answer.proof is Proof.OPTIMAL:
-        return Stop.FINISHED
-    return Stop.INTERRUPTED if _is_early(watch.seconds, watch.time_limit) else Stop.TIME_LIMIT
-
-
 def _is_early(seconds: float, limit: float | None) -> bool:
-    """Whether CP-SAT stopped because of Ctrl-C, which it does not report, and not by its limit.
-
-    It may stop a little before its limit.
-    """
+    """Whether CP-SAT, which may stop a little before its limit, was stopped by Ctrl-C."""
     return limit is None or (seconds < limit / 2 and seconds < limit - 1)
 
 

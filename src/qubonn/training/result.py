@@ -82,14 +82,13 @@ class TrainingResult:
     @classmethod
     def of(cls, found: Solutions, solver: str) -> "TrainingResult":
         """Keep each network of a run once, in the order of the run."""
-        parameters = np.concatenate([found.weight_spins, found.bias_spins], axis=1)
-        row_of: dict[bytes, int] = {}  # numpy.unique takes long: it makes a record of all columns
-        for row, packed in enumerate(np.packbits(parameters > 0, axis=1)):
-            row_of.setdefault(packed.tobytes(), row)
+        row_of: dict[BinaryNetwork, int] = {}
+        for row in range(len(found)):
+            row_of.setdefault(found.network(row), row)
         rows = list(row_of.values())
         return cls(
             found.problem,
-            tuple(found.network(row) for row in rows),
+            tuple(row_of),
             tuple(found.activation_spins[row] for row in rows),
             found.energies[rows],
             solver,
@@ -212,20 +211,16 @@ class TrainingResult:
     @cached_property
     def _feasible_numbers(self) -> tuple[int, ...]:
         """Without cycles a network is feasible exactly if its forward pass gives the outputs."""
-        problem, numbers = self.problem, range(len(self.networks))
-        if not problem.topology.is_acyclic:
-            return tuple(n for n in numbers if self.certificates[n].is_feasible)
-        predicted = (self.networks[n].forward(problem.input_spins).output_spins for n in numbers)
-        return tuple(n for n, p in enumerate(predicted) if np.array_equal(p, problem.output_spins))
+        if not self.problem.topology.is_acyclic:
+            return tuple(n for n, one in enumerate(self.certificates) if one.is_feasible)
+        data = self.problem.input_spins, self.problem.output_spins
+        return tuple(n for n, one in enumerate(self.networks) if one.accuracy(*data) == 1)
 
     def _answers(self, numbers: list[int]) -> NDArray[np.int8]:
         """Outputs of each network on every training input with one input inverted, as rows."""
-        inputs = self.problem.input_spins
-        inverted = np.repeat(inputs, inputs.shape[1], axis=0)
-        flips = np.tile(np.arange(inputs.shape[1]), len(inputs))
-        inverted[np.arange(len(inverted)), flips] *= -1
-        rows = [self.networks[n].predict_outputs(inverted).ravel() for n in numbers]
-        return np.stack(rows)
+        flips = 1 - 2 * np.eye(self.problem.topology.input_count, dtype=np.int8)
+        inverted = (self.problem.input_spins[:, np.newaxis] * flips).reshape(-1, len(flips))
+        return np.stack([self.networks[n].predict_outputs(inverted).ravel() for n in numbers])
 
     def __repr__(self) -> str:
         best = "feasible" if self.is_feasible else f"{self.violation_count} violations"
