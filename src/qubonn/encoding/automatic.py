@@ -4,13 +4,14 @@ Matrix of numbers -> InputEncoder.  Paper, section "Experimental set-up" (severa
 each pixel of a grey-scale image).
 """
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.encoding import InputEncoder, Thermometer, Threshold
+from qubonn.encoding.inputs import Bins, quantile_bins, thermometer_of
 from qubonn.errors import RangeError, ShapeError
 
 ALL_SPINS = 256  # of all columns together, about; more gained nothing on the four datasets
@@ -27,11 +28,15 @@ def fit_binariser(
     encoder. The pixels of an image share one scale, so one level serves all; `is_planar` requires
     one spin per column, as convolutions need.
     """
-    spins = spins_per_column(len(X), X.shape[1])
+    spins, width = spins_per_column(*X.shape), X.shape[1]
     if isinstance(wanted, (int, np.integer)):
         return thermometer(X, require_count("binariser", wanted))
     if hasattr(wanted, "encode") and hasattr(wanted, "column_count"):
-        return _fitting(wanted, X)
+        if wanted.column_count not in (None, width):
+            raise ShapeError(
+                f"binariser must encode {width} columns, as X has; it encodes {wanted.column_count}"
+            )
+        return cast(InputEncoder, wanted)
     if wanted == "auto":
         if holds_spins_or_bits(X):
             return Threshold(0)
@@ -86,29 +91,13 @@ def thermometer(X: NDArray[Any], spins: int) -> Thermometer:
     >>> thermometer(np.array([[0, 1], [1, 2], [1, 7], [0, 9]]), 2).thresholds
     array([0.5, 2. , 7. ])
     """
-    numbers = X.astype(np.float64)
-    columns = [_column(numbers[:, [number]], spins) for number in range(numbers.shape[1])]
-    thresholds, values = zip(*columns, strict=True)
-    column_of = np.repeat(np.arange(len(columns)), [len(part) for part in thresholds])
-    return Thermometer(np.concatenate(thresholds), column_of, np.concatenate(values))
+    return thermometer_of([_bins(column, spins) for column in X.astype(np.float64).T])
 
 
-def _column(numbers: NDArray[np.float64], spins: int) -> tuple[Any, Any]:
-    """Return thresholds and values of bins of one column."""
-    distinct = np.unique(numbers)
+def _bins(column: NDArray[np.float64], spins: int) -> Bins:
+    distinct = np.unique(column)
     if not 2 <= len(distinct) <= spins + 1:
-        fitted = Thermometer.fit(numbers, spins)
-        return fitted.thresholds, fitted.bin_values
+        return quantile_bins(column, spins)
     low, high = distinct[:-1], distinct[1:]
     middle = low / 2 + high / 2
     return np.where((low <= middle) & (middle < high), middle, low), distinct
-
-
-def _fitting(encoder: Any, X: NDArray[Any]) -> InputEncoder:
-    if encoder.column_count not in (None, X.shape[1]):
-        raise ShapeError(
-            f"binariser must encode {X.shape[1]} columns, as X has; it encodes "
-            f"{encoder.column_count}"
-        )
-    fitting: InputEncoder = encoder
-    return fitting

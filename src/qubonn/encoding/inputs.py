@@ -78,7 +78,8 @@ class Threshold:
         >>> Threshold.fit([[1, 0, 7], [2, 1, 7], [5, 1, 7]]).levels
         array([2., 0., 7.])
         """
-        return cls(_cuts(_numbers_to_fit(X), 1)[:, 0])
+        columns = _numbers(X, None).astype(np.float64).T
+        return cls([_cuts(np.sort(column), 1)[0] for column in columns])
 
     @property
     def column_count(self) -> int | None:
@@ -134,21 +135,16 @@ class Thermometer:
         """Put the thresholds of each column at its k/(spins_per_column + 1) quantiles.
 
         Quantiles are interpolated linearly. Of those that split `X` in the same way the lowest is
-        kept, and none stays at the largest number of its column, where nothing lies above it. So a
-        column of few distinct numbers gets fewer spins, down to one; no two spins of a column agree
-        throughout `X`, and none is constant unless its column is. A constant column gets one spin,
-        with its constant as threshold: -1 throughout `X`.
+        kept, and none stays at the largest number of its column, where nothing lies above it. So no
+        two spins of a column agree throughout `X`, and none is constant unless its column is; such
+        a column gets one spin, with its constant as threshold: -1 throughout `X`.
 
         The value of a bin is the middle one of its numbers in `X`, the lower if there are two; both
         bins of a constant column have its constant.
         """
-        numbers = _numbers_to_fit(X)
-        cuts = _cuts(numbers, require_count("spins_per_column", spins_per_column))
-        not_above = (numbers[:, :, np.newaxis] <= cuts).sum(axis=0)
-        is_new = np.diff(not_above, axis=1, prepend=0) > 0
-        column_of = np.nonzero(is_new)[0]
-        values = _bin_values(np.sort(numbers, axis=0), not_above[is_new], column_of)
-        return cls(cuts[is_new], column_of, values)
+        columns = _numbers(X, None).astype(np.float64).T
+        count = require_count("spins_per_column", spins_per_column)
+        return thermometer_of([quantile_bins(column, count) for column in columns])
 
     @cached_property
     def column_count(self) -> int:
@@ -171,14 +167,6 @@ class Thermometer:
         Spins that no number has, above one threshold but not above a lower one, are refused.
         """
         states = require_spin_matrix("spins", spins, columns=self.spin_count, of="threshold")
-        self._require_rising(states)
-        first_spins = _first_spins(self.column_of)
-        counts = np.add.reduceat(states > 0, first_spins, axis=1, dtype=np.int64)
-        first_bins = first_spins + np.arange(self.column_count)
-        numbers: FloatMatrix = self.bin_values[first_bins + counts]
-        return numbers
-
-    def _require_rising(self, states: SpinMatrix) -> None:
         same_column = self.column_of[1:] == self.column_of[:-1]
         broken = (states[:, 1:] > states[:, :-1]) & same_column
         if broken.any():
@@ -188,6 +176,11 @@ class Thermometer:
                 f"{row} has column {self.column_of[spin]} above {self.thresholds[spin + 1]} "
                 f"but not above {self.thresholds[spin]}"
             )
+        first_spins = np.flatnonzero(np.diff(self.column_of, prepend=-1))
+        counts = np.add.reduceat(states > 0, first_spins, axis=1, dtype=np.int64)
+        first_bins = first_spins + np.arange(self.column_count)
+        numbers: FloatMatrix = self.bin_values[first_bins + counts]
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -238,7 +231,12 @@ class BitPlanes:
 
     def decode(self, spins: ArrayLike) -> NDArray[np.int64]:
         """Return exactly the numbers that `encode` was given."""
-        states = require_spin_matrix("spins", spins, columns=self._width_of(spins), of="bit")
+        width = self.spin_count or require_column_count("spins", spins, of="bit")
+        if width % self.bits:
+            raise ShapeError(
+                f"spins must have {self.bits} columns for each number, one per bit; got {width}"
+            )
+        states = require_spin_matrix("spins", spins, columns=width, of="bit")
         planes = states.reshape(len(states), self.bits, -1)
         numbers = np.zeros((len(states), planes.shape[2]), dtype=np.int64)
         for plane in range(self.bits):
@@ -262,16 +260,6 @@ class BitPlanes:
             )
         return numbers.astype(np.int64)
 
-    def _width_of(self, spins: ArrayLike) -> int:
-        if self.spin_count is not None:
-            return self.spin_count
-        width = require_column_count("spins", spins, of="bit")
-        if width % self.bits:
-            raise ShapeError(
-                f"spins must have {self.bits} columns for each number, one per bit; got {width}"
-            )
-        return width
-
 
 # ---- numbers in, spins out ----
 
@@ -282,10 +270,6 @@ def _numbers(X: ArrayLike, column_count: int | None) -> NDArray[Any]:
     return require_real_matrix("X", X, columns=columns, of=of)
 
 
-def _numbers_to_fit(X: ArrayLike) -> FloatMatrix:
-    return _numbers(X, None).astype(np.float64)
-
-
 def _spins_where(is_positive: NDArray[np.bool_]) -> SpinMatrix:
     return np.where(is_positive, np.int8(1), np.int8(-1))
 
@@ -293,46 +277,41 @@ def _spins_where(is_positive: NDArray[np.bool_]) -> SpinMatrix:
 # ---- thresholds ----
 
 
-def _cuts(numbers: FloatMatrix, count: int) -> FloatMatrix:
-    """Return `count` rising quantiles for each column, below its largest number if it varies."""
-    quantiles = _quantiles(np.sort(numbers, axis=0), count)
-    largest = numbers.max(axis=0)
-    second_largest = numbers.max(axis=0, where=numbers < largest, initial=-np.inf)
-    highest_cut = quantiles.max(axis=0, where=quantiles < largest, initial=-np.inf)
-    lowered = np.minimum(quantiles, np.maximum(highest_cut, second_largest))
-    cuts: FloatMatrix = np.where(np.isneginf(second_largest), largest, lowered)
-    return cuts.T
+Bins = tuple[FloatVector, FloatVector]  # thresholds of one column, values of its bins
 
 
-def _quantiles(sorted_numbers: FloatMatrix, count: int) -> FloatMatrix:
-    """Return the 1/(count + 1), 2/(count + 1), ... quantiles of each column, one a row.
+def quantile_bins(column: FloatVector, count: int) -> Bins:
+    """Return thresholds at `count` quantiles, fewer where some coincide, and medians of bins."""
+    numbers = np.sort(column)
+    cuts = _cuts(numbers, count)
+    ends, first = np.unique(np.searchsorted(numbers, cuts, side="right"), return_index=True)
+    begin, end = np.append(0, ends), np.append(ends, len(numbers))
+    middle = begin + (end - begin - 1) // 2  # of the empty top bin of a constant: the last number
+    return cuts[first], numbers[middle]
+
+
+def thermometer_of(columns: Sequence[Bins]) -> Thermometer:
+    """Return the thermometer of these columns."""
+    thresholds, values = zip(*columns, strict=True)
+    column_of = np.repeat(np.arange(len(columns)), [len(part) for part in thresholds])
+    return Thermometer(np.concatenate(thresholds), column_of, np.concatenate(values))
+
+
+def _cuts(numbers: FloatVector, count: int) -> FloatVector:
+    """Return `count` rising quantiles of sorted numbers, below the largest one if they vary.
 
     As numpy.quantile, but exact at the data: equal neighbours give themselves, and the largest
     float64 does not overflow.
     """
-    position = np.arange(1, count + 1) * (len(sorted_numbers) - 1)
-    below, rest = np.divmod(position, count + 1)
-    share = (rest / (count + 1))[:, np.newaxis]
-    low, high = sorted_numbers[below], sorted_numbers[below + (rest > 0)]
-    return np.sort(np.clip(low * (1 - share) + high * share, low, high), axis=0)
-
-
-def _bin_values(
-    sorted_numbers: FloatMatrix, not_above: IntVector, column_of: IntVector
-) -> FloatVector:
-    """Return the lower median of each bin, given how many numbers are not above each threshold."""
-    first_spins = _first_spins(column_of)
-    after_last_spins = np.append(first_spins[1:], len(column_of))
-    begin = np.insert(not_above, first_spins, 0)
-    end = np.insert(not_above, after_last_spins, len(sorted_numbers))
-    column_of_bin = np.insert(column_of, first_spins, np.arange(len(first_spins)))
-    middle = begin + (end - begin - 1) // 2  # of the empty top bin of a constant: the last number
-    values: FloatVector = sorted_numbers[middle, column_of_bin]
-    return values
-
-
-def _first_spins(column_of: IntVector) -> IntVector:
-    return np.flatnonzero(np.diff(column_of, prepend=-1))
+    smaller = numbers[numbers < numbers[-1]]
+    if not len(smaller):
+        return np.full(count, numbers[-1])
+    below, rest = np.divmod(np.arange(1, count + 1) * (len(numbers) - 1), count + 1)
+    share = rest / (count + 1)
+    low, high = numbers[below], numbers[below + (rest > 0)]
+    quantiles = np.sort(np.clip(low * (1 - share) + high * share, low, high))
+    highest = quantiles.max(where=quantiles < numbers[-1], initial=smaller[-1])
+    return np.minimum(quantiles, highest)
 
 
 # ---- construction ----

@@ -5,7 +5,6 @@ Labels <-> matrix of spins.  Paper, section "Experimental set-up" (classes as ou
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -122,23 +121,17 @@ class CodeBook:
         agreement = states.astype(np.float64) @ self.codewords.T.astype(np.float64)
         return ((self.spin_count - agreement) / 2).astype(np.int64)
 
-    @cached_property
-    def _number_of(self) -> dict[Any, int]:
-        return {name: number for number, name in enumerate(self.classes.tolist())}
-
     def _class_numbers(self, labels: NDArray[Any]) -> IntVector:
-        """Return the number of each label's class, or -1 where there is none."""
-        if labels.dtype.kind == "O":  # may not be sortable
-            return self._look_up(labels)
-        distinct, inverse = np.unique(labels, return_inverse=True)
-        return self._look_up(distinct)[inverse]
-
-    def _look_up(self, labels: NDArray[Any]) -> IntVector:
+        """Return the index of each label's class, or -1 where there is none."""
+        distinct, inverse = labels, np.arange(len(labels))
+        if labels.dtype.kind != "O":  # objects may not be sortable
+            distinct, inverse = np.unique(labels, return_inverse=True)
+        number_of = {name: number for number, name in enumerate(self.classes.tolist())}
         try:
-            numbers = [self._number_of.get(label, -1) for label in labels.tolist()]
+            numbers = [number_of.get(label, -1) for label in distinct.tolist()]
         except TypeError as error:
             raise AlphabetError(f"labels must be hashable; {error}") from None
-        return np.array(numbers, dtype=np.int64)
+        return np.array(numbers, dtype=np.int64)[inverse]
 
 
 def book_for(wanted: object, classes: NDArray[Any]) -> CodeBook:

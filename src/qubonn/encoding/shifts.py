@@ -21,15 +21,18 @@ def shift_for(
 ) -> int:
     """Return the largest shift of images in pixels: `wanted`, or the choice of "auto".
 
-    "auto" is one pixel for up to 5,000 images and 4,000,000 pixels in all, with sides of 24 pixels
-    or more, where dense layers are trained as usual; otherwise 0.
+    "auto" is one pixel where that is worth its time and dense layers are trained as usual, else 0.
 
     >>> shift_for("auto", (28, 28), 100, is_usual=True), shift_for("auto", None, 9, is_usual=True)
     (1, 0)
     """
     if isinstance(wanted, str) and wanted == "auto":
-        return int(is_usual and image_shape is not None and _gains(image_shape, image_count))
-    if isinstance(wanted, (str, bool)) or not isinstance(wanted, (int, np.integer)):
+        if image_shape is None or not is_usual:
+            return 0
+        is_large = min(image_shape[-2:]) >= LEAST_SIDE
+        is_quick = image_count <= MOST_IMAGES and image_count * prod(image_shape) <= MOST_PIXELS
+        return int(is_large and is_quick)
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)):
         raise RangeError(f"shifts must be 'auto' or a number of pixels; got {wanted!r:.60}")
     shift = require_count("shifts", wanted, least=0)
     if shift and image_shape is None:
@@ -80,10 +83,3 @@ def with_shifts(
     for copy, (y, x) in zip(found, places, strict=True):
         copy[:] = padded[..., y : y + height, x : x + width]
     return found.reshape(-1, rows.shape[1]), np.tile(class_of, copies)
-
-
-def _gains(image_shape: tuple[int, ...], image_count: int) -> bool:
-    """Whether copies are worth their time: sides are large, and images not too many."""
-    is_large = min(image_shape[-2:]) >= LEAST_SIDE
-    is_quick = image_count <= MOST_IMAGES and image_count * prod(image_shape) <= MOST_PIXELS
-    return is_large and is_quick
