@@ -20,6 +20,17 @@ def test_bits_and_spins_pass_through(low: int, kind: Any) -> None:
     assert encoder.encode(1 - X if low == 0 else -X).tolist() == [[1, -1, -1], [-1, 1, -1]]
 
 
+def test_booleans_pass_through_but_spins_among_zeros_do_not() -> None:
+    assert isinstance(fit_binariser("auto", np.array([[True, False]] * 8)), qn.Threshold)
+    assert isinstance(fit_binariser("auto", np.array([[-1], [0], [1]] * 8)), qn.Thermometer)
+
+
+def test_the_smallest_number_is_the_threshold_where_most_numbers_equal_it() -> None:
+    mostly, partly = np.array([[0, 0, 0, 9], [0, 2, 0, 0]]), np.array([[0, 1, 2, 3]])
+    assert fit_binariser("auto", mostly, is_image=True).levels == 0  # type: ignore[attr-defined]
+    assert fit_binariser("auto", partly, is_image=True).levels == 1.5  # type: ignore[attr-defined]
+
+
 def test_few_distinct_numbers_get_a_threshold_between_any_two() -> None:
     X = np.array([[0, 7.0], [1, 7.0], [5, 7.0]] * 8)
     encoder = fit_binariser("auto", X)

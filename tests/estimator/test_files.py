@@ -155,7 +155,7 @@ def test_every_engine_and_sampler_can_be_saved_with_a_classifier() -> None:
         type(solver).__name__ for solver in solvers
     }
     for solver in solvers:
-        assert _value("solver", json.loads(json.dumps(_plain(solver)))) == solver
+        assert _value("solver", json.loads(json.dumps(solver, default=_plain))) == solver
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 from typing import Any
 
 import joblib
@@ -8,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 
 import qubonn as qn
+from qubonn.engines import GrowingBatches
 from qubonn.errors import AlphabetError, RangeError, TopologyError
-from qubonn.estimator.members import member_seeds, root_seed
+from qubonn.estimator.members import _pilot, measured_pace, member_seeds, root_seed
 
 Examples = tuple[NDArray[Any], NDArray[Any]]
 
@@ -105,6 +107,34 @@ def test_a_warm_start_refuses_what_does_not_fit_its_members(iris: Examples) -> N
 
 
 # ---- time ----
+
+ENGINE = qn.ForwardAnnealing(replica_count=1, sweep_count=40, thread_count=1)
+
+
+def random_problem(example_count: int) -> qn.TrainingProblem:
+    generator = np.random.default_rng(0)
+    inputs, outputs = (generator.normal(size=(example_count, size)) for size in (6, 2))
+    return qn.TrainingProblem(qn.Topology.dense(6, 4, 2), inputs, np.sign(outputs))
+
+
+def test_a_pilot_sees_all_examples_unless_there_are_batches() -> None:
+    problem = random_problem(300)
+    assert _pilot(ENGINE, problem) == (replace(ENGINE, sweep_count=1), problem, 1.0)
+
+
+def test_a_pilot_sees_batches_of_their_mean_size() -> None:
+    engine = replace(ENGINE, sweep_count=3, batches=GrowingBatches(first=20, last=80))
+    pilot, batch, share = _pilot(engine, random_problem(300))
+    assert batch.example_count == round((20 + 40 + 80) / 3)
+    assert pilot.batches == GrowingBatches(first=47, last=47)
+    assert share == pytest.approx(47 / 300)
+
+
+@pytest.mark.parametrize("batches", [None, GrowingBatches(first=20)], ids=["all", "batches"])
+@pytest.mark.parametrize("seconds", [1e-6, 1.0])
+def test_a_pace_is_found_in_any_time(batches: GrowingBatches | None, seconds: float) -> None:
+    pace = measured_pace(replace(ENGINE, batches=batches), random_problem(300), seconds)
+    assert 0 < pace.per_sweep < pace.setting_up < 10
 
 
 def test_a_time_limit_is_kept_and_still_gives_an_annealed_committee() -> None:

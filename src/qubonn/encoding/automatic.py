@@ -38,14 +38,7 @@ def fit_binariser(
             )
         return cast(InputEncoder, wanted)
     if wanted == "auto":
-        if holds_spins_or_bits(X):
-            return Threshold(0)
-        if not is_planar and spins > 1:
-            return thermometer(X, spins)
-        if is_sparse(X):
-            return Threshold(float(X.min()))
-        middle = float(X.min()) / 2 + float(X.max()) / 2
-        return Threshold(middle) if is_image else Threshold.fit(X)
+        return _automatic(X, 1 if is_planar else spins, is_image=is_image)
     if wanted == "threshold":
         return Threshold.fit(X)
     if wanted == "thermometer":
@@ -56,6 +49,17 @@ def fit_binariser(
     )
 
 
+def _automatic(X: NDArray[Any], spins: int, *, is_image: bool) -> InputEncoder:
+    if X.dtype.kind == "b" or any(((low == X) | (X == 1)).all() for low in (0, -1)):
+        return Threshold(0)  # bits or spins already
+    if spins > 1:
+        return thermometer(X, spins)
+    smallest, largest = float(X.min()), float(X.max())
+    if 2 * np.equal(X, X.min()).sum() > X.size:
+        return Threshold(smallest)  # as in ink on paper or counts of words
+    return Threshold(smallest / 2 + largest / 2) if is_image else Threshold.fit(X)
+
+
 def spins_per_column(example_count: int, column_count: int) -> int:
     """Return the number of spins for a column of many distinct numbers.
 
@@ -63,26 +67,6 @@ def spins_per_column(example_count: int, column_count: int) -> int:
     (15, 4, 1)
     """
     return max(1, min(MOST_SPINS, ALL_SPINS // column_count, example_count // EXAMPLES_PER_SPIN))
-
-
-def holds_spins_or_bits(X: NDArray[Any]) -> bool:
-    """Whether all numbers are -1 or +1, or all are 0 or 1.
-
-    >>> holds_spins_or_bits(np.array([[True, False]])), holds_spins_or_bits(np.array([[-1, 0, 1]]))
-    (True, False)
-    """
-    return X.dtype.kind == "b" or any(bool(((low == X) | (X == 1)).all()) for low in (0, -1))
-
-
-def is_sparse(X: NDArray[Any]) -> bool:
-    """Whether the smallest number of all is more frequent than all others together.
-
-    As in ink on paper or counts of words: a number matters if it is not the smallest.
-
-    >>> is_sparse(np.array([[0, 0, 0, 9], [0, 2, 0, 0]])), is_sparse(np.array([[0, 1, 2]]))
-    (True, False)
-    """
-    return bool(2 * int(np.equal(X, X.min()).sum()) > X.size)
 
 
 def thermometer(X: NDArray[Any], spins: int) -> Thermometer:

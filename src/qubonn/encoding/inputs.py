@@ -179,8 +179,7 @@ class Thermometer:
         first_spins = np.flatnonzero(np.diff(self.column_of, prepend=-1))
         counts = np.add.reduceat(states > 0, first_spins, axis=1, dtype=np.int64)
         first_bins = first_spins + np.arange(self.column_count)
-        numbers: FloatMatrix = self.bin_values[first_bins + counts]
-        return numbers
+        return np.asarray(self.bin_values[first_bins + counts])
 
 
 @dataclass(frozen=True)
@@ -311,7 +310,7 @@ def _cuts(numbers: FloatVector, count: int) -> FloatVector:
     low, high = numbers[below], numbers[below + (rest > 0)]
     quantiles = np.sort(np.clip(low * (1 - share) + high * share, low, high))
     highest = quantiles.max(where=quantiles < numbers[-1], initial=smaller[-1])
-    return np.minimum(quantiles, highest)
+    return np.asarray(np.minimum(quantiles, highest))
 
 
 # ---- construction ----

@@ -72,8 +72,7 @@ class CodeBook:
         """
         names = _require_classes(classes)
         numbers = np.arange(len(names))
-        bit_count = max(1, (len(names) - 1).bit_length())
-        shifts = np.arange(bit_count)[::-1]
+        shifts = np.arange(max(1, (len(names) - 1).bit_length()))[::-1]
         bits = (numbers ^ (numbers >> 1))[:, np.newaxis] >> shifts & 1
         return cls(names, 2 * bits - 1)
 
@@ -107,8 +106,7 @@ class CodeBook:
 
     def decode(self, spins: ArrayLike) -> NDArray[Any]:
         """Return the class of the nearest codeword for each row; of several, the earliest class."""
-        nearest: NDArray[Any] = self.classes[self.distances(spins).argmin(axis=1)]
-        return nearest
+        return np.asarray(self.classes[self.distances(spins).argmin(axis=1)])
 
     def distances(self, spins: ArrayLike) -> NDArray[np.int64]:
         """Return in how many spins each row differs from each codeword: examples x classes.
@@ -146,10 +144,8 @@ def book_for(wanted: object, classes: NDArray[Any]) -> CodeBook:
                 f"it has {len(wanted.classes)}"
             )
         return CodeBook(classes, wanted.encode(classes))
-    if isinstance(wanted, str) and wanted in ("auto", "one_hot"):
-        return CodeBook.one_hot(classes)
-    if isinstance(wanted, str) and wanted == "gray_code":
-        return CodeBook.gray_code(classes)
+    if isinstance(wanted, str) and wanted in ("auto", "one_hot", "gray_code"):
+        return (CodeBook.gray_code if wanted == "gray_code" else CodeBook.one_hot)(classes)
     raise RangeError(
         "label_code must be 'auto', 'one_hot', 'gray_code' or a CodeBook of the classes; "
         f"got {wanted!r:.60}"
@@ -200,12 +196,12 @@ def _require_codewords(codewords: ArrayLike, names: NDArray[Any]) -> SpinMatrix:
     words = require_spin_matrix("codewords", codewords, columns=columns, of=of).copy()
     if len(words) != len(names):
         raise ShapeError(f"codewords must have {len(names)} rows, one per class; got {len(words)}")
-    _, first, group_of = np.unique(words, axis=0, return_index=True, return_inverse=True)
-    earlier = first[group_of.reshape(-1)]
-    repeats = np.flatnonzero(earlier != np.arange(len(words)))
-    if len(repeats):
-        pair = names[[earlier[repeats[0]], repeats[0]]]
-        raise AlphabetError(f"codewords must be distinct; classes {_listed(pair)} share one")
+    first_of: dict[bytes, int] = {}
+    for number, word in enumerate(words):
+        first = first_of.setdefault(word.tobytes(), number)
+        if first != number:
+            pair = _listed(names[[first, number]])
+            raise AlphabetError(f"codewords must be distinct; classes {pair} share one")
     return words
 
 

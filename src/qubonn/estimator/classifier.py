@@ -56,9 +56,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
         get a threshold between any two; other columns get thresholds at quantiles, about 256 in all
-        and up to 15 per column; many columns get one threshold each: the smallest number of all
-        where it is the most frequent, as in images of ink, else the middle of the range for pixels,
-        else the median. An int is the number of thresholds per column.
+        and up to 15 per column, or one per column where columns are many. An int is the number of
+        thresholds per column.
     label_code : {"auto", "one_hot", "gray_code"} or CodeBook
         How classes become outputs. "auto" is one-hot: the largest output is the prediction.
     margin_strength : float
@@ -97,9 +96,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     members_ : tuple of Member
         What training reported about each network: wrong outputs, energy, seconds, why it stopped.
     violation_count_ : int
-        Constraints of the paper that the best member violates on the training examples: outputs
-        that differ from the label code. With one-hot outputs a network can predict every class and
-        still violate some, because the largest output need not be positive.
+        Outputs of the best member that differ from the label code on the training examples. With
+        a one-hot code all classes can be right nevertheless: the largest output may be negative.
     shift_ : int
         By how many pixels images were shifted.
     is_interrupted_ : bool

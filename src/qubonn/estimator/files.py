@@ -9,7 +9,7 @@ import os
 import warnings
 from dataclasses import fields, is_dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,9 @@ VERSION = 1
 _REPORTED: dict[str, Any] = {
     field.name: field.type for field in fields(Member) if field.name not in ("network", "stop")
 }
-_ENCODERS: tuple[tuple[Any, tuple[str, ...]], ...] = (
-    (Threshold, ("levels",)),
-    (Thermometer, ("thresholds", "column_of", "bin_values")),
-)
+_ENCODERS: dict[Any, list[str]] = {
+    kind: [field.name for field in fields(kind)] for kind in (Threshold, Thermometer)
+}
 _FITTED = ("binariser", "label_code", "topology")  # in the file anyway: true stands for a given one
 _SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # homes of other arguments
 
@@ -71,7 +70,7 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
     lost = []
     for name, value in classifier.get_params(deep=False).items():
         try:
-            parameters[name] = _plain(value)
+            parameters[name] = json.loads(json.dumps(value, default=_plain, allow_nan=False))
         except (TypeError, ValueError):
             if name in _FITTED:
                 parameters[name] = True
@@ -209,9 +208,9 @@ def _encoder_arrays(encoder: InputEncoder) -> Arrays:
     if isinstance(encoder, BitPlanes):
         numbers = [encoder.bits, encoder.gray, encoder.column_count or 0]  # 0: any
         return {"binariser_planes": np.array(numbers, dtype=np.int64)}
-    for kind, names in _ENCODERS:
+    for kind, names in _ENCODERS.items():
         if isinstance(encoder, kind):
-            return {f"binariser_{name}": np.asarray(getattr(encoder, name)) for name in names}
+            return {f"binariser_{name}": getattr(encoder, name) for name in names}
     raise AlphabetError(
         f"a file without pickle cannot hold a binariser of type {type(encoder).__name__}: use "
         "Threshold, Thermometer or BitPlanes, or save with joblib.dump"
@@ -225,11 +224,10 @@ def _encoder(arrays: Arrays) -> InputEncoder:
             raise FileFormatError("binariser_planes must be three whole numbers")
         bits, gray, column_count = planes.tolist()
         return BitPlanes(bits, gray=bool(gray), column_count=column_count or None)
-    for kind, names in _ENCODERS:
+    for kind, names in _ENCODERS.items():
         parts = [arrays[f"binariser_{name}"] for name in names if f"binariser_{name}" in arrays]
         if len(parts) == len(names):
-            encoder: InputEncoder = kind(*parts)
-            return encoder
+            return cast(InputEncoder, kind(*parts))
     raise FileFormatError("it must have the parts of a binariser")
 
 
@@ -250,11 +248,6 @@ def _text_array(name: str, values: Any) -> NDArray[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a constructor argument as JSON has it; TypeError or ValueError if it cannot."""
-    return json.loads(json.dumps(value, default=_plain_settings, allow_nan=False))
-
-
-def _plain_settings(value: Any) -> Any:
     """Return settings as an object without functions, and numpy's numbers as Python's."""
     if isinstance(value, np.generic):
         return value.item()

@@ -16,7 +16,6 @@ from qubonn.checks import require_count
 from qubonn.encoding import CodeBook, Reading
 from qubonn.engines import ForwardAnnealing, GrowingBatches
 from qubonn.errors import RangeError
-from qubonn.estimator.time_budget import compile_kernels, measured_pace
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop
@@ -26,6 +25,12 @@ from qubonn.training.committee import is_right
 
 LARGEST_SEED = 2**31  # that every solver accepts
 LEAST_SECONDS = 1e-3
+
+# With a time limit cool faster, instead of stopping while still hot.
+PLANNED = 0.8  # of the time; the rest is a reserve
+PILOT_SHARE = 0.1  # of the time, at most, to measure a sweep
+PILOT_BATCHES = 10  # enough to measure the time of a change of batch too
+FEWEST_SWEEPS = 15  # fewer members rather than fewer sweeps
 
 # The default engine. Set on draws from MNIST's training images and on splits of digits, scored on
 # other training examples; docs/results.md has the measurements.
@@ -47,10 +52,10 @@ class Member:
     energy: float  # the solver's own
     violation_count: int  # wrong output spins of all training examples together
     accuracy: float  # of the network alone on the training examples
-    solver: str
-    stop: Stop
-    sweep_count: int | None  # None where the solver does not report it
-    seconds: float
+    solver: str = "elsewhere"
+    stop: Stop = Stop.FINISHED
+    sweep_count: int | None = None  # None where the solver does not report it
+    seconds: float = 0.0
 
     @classmethod
     def of(
@@ -115,30 +120,30 @@ def train_members(
     time_limit: float = inf,
     report: Report | None = None,
 ) -> tuple[list[Member], bool]:
-    """Train the members with these numbers and seeds; return them, and whether Ctrl-C came.
+    """Train the members with these numbers and seeds; return them, and whether Ctrl-C was pressed.
 
     After Ctrl-C these are the complete ones; if there are none, the one that was running, if it
     made at least one sweep. With a time limit each member gets its share; where the time is too
     short for all, there are fewer.
     """
-    found: dict[int, Member] = {}
+    found: list[Member] = []
     start = time.perf_counter()
     try:
         tasks = _tasks(problem, recipe, seeds, effective_n_jobs(n_jobs), time_limit)
         for member in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
             if member is None:
                 continue
-            found[member.number] = member
+            found.append(member)
             if not member.is_complete:
                 raise KeyboardInterrupt
             if report is not None:
-                best = min(member.energy for member in found.values())
+                best = min(member.energy for member in found)
                 report(Progress(len(found) / len(seeds), best, time.perf_counter() - start))
     except KeyboardInterrupt:
-        complete = [found[number] for number in sorted(found) if found[number].is_complete]
-        begun = [member for member in found.values() if member.sweep_count != 0]
+        complete = [member for member in found if member.is_complete]
+        begun = [member for member in found if member.sweep_count != 0]
         return complete or begun[:1], True
-    return [found[number] for number in sorted(found)], False
+    return found, False
 
 
 def _tasks(
@@ -194,6 +199,86 @@ def _train_member(
         sweep_count=result.info.get("sweeps"),
         seconds=time.perf_counter() - start,
     )
+
+
+# ---- the number of members and sweeps that fit a time limit ----
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds that a training takes: to set up, and for each sweep."""
+
+    setting_up: float
+    per_sweep: float
+
+    def sweeps_in(self, seconds: float) -> int:
+        """Return the number of sweeps that fit, at least one.
+
+        >>> Pace(1, 0.1).sweeps_in(3), Pace(1, 0.1).sweeps_in(0.5)
+        (20, 1)
+        """
+        return max(1, int((seconds - self.setting_up) / self.per_sweep + 1e-9))
+
+    def plan(self, seconds: float, count: int, jobs: int, most_sweeps: int) -> tuple[int, int]:
+        """Return the number of members to train, and of sweeps for each.
+
+        >>> Pace(0, 0.1).plan(100, count=10, jobs=1, most_sweeps=40)  # 8 seconds each
+        (10, 40)
+        >>> Pace(0, 0.1).plan(30, count=10, jobs=1, most_sweeps=40)
+        (10, 24)
+        >>> Pace(0, 0.1).plan(5, count=10, jobs=2, most_sweeps=40)
+        (4, 20)
+        >>> Pace(0, 0.1).plan(5, count=10, jobs=1, most_sweeps=5)
+        (8, 5)
+        """
+        waves, fewest = ceil(count / jobs), min(FEWEST_SWEEPS, most_sweeps)
+        if self.sweeps_in(PLANNED * seconds / waves) < fewest:
+            least = self.setting_up + fewest * self.per_sweep
+            waves = max(1, int(PLANNED * seconds / least + 1e-9))
+        sweeps = min(self.sweeps_in(PLANNED * seconds / waves), most_sweeps)
+        return min(count, waves * jobs), sweeps
+
+
+def measured_pace(engine: ForwardAnnealing, problem: TrainingProblem, seconds: float) -> Pace:
+    """Return the pace of an engine on a problem, measured in a tenth of `seconds`.
+
+    The last sweeps, which see all examples, are part of the setting up.
+    """
+    steps: list[Progress] = []
+    pilot, batch, share = _pilot(engine, problem)
+    start = time.perf_counter()
+    limit = max(PILOT_SHARE * seconds, 1e-3)
+    info = pilot.solve(batch, time_limit=limit, report=steps.append).info
+    spent = time.perf_counter() - start
+    first, last = steps[0], steps[-1]
+    done = info["sweeps"] * (1 - first.part / last.part)  # between the two reports
+    per_sweep = (last.seconds - first.seconds) / done if done else spent / max(info["sweeps"], 1)
+    setting_up = max(spent - info["sweeps"] * per_sweep, 0) + engine.quench_sweeps * per_sweep
+    return Pace(setting_up / share, max(per_sweep, 1e-9))
+
+
+def _pilot(
+    engine: ForwardAnnealing, problem: TrainingProblem
+) -> tuple[ForwardAnnealing, TrainingProblem, float]:
+    """Return an engine of few sweeps, the examples that a usual sweep sees, and their share."""
+    if engine.batches is None:
+        return replace(engine, sweep_count=1), problem, 1.0
+    count = problem.example_count
+    size = round(float(engine.batches.sizes(engine.sweep_count, count).mean()))
+    batch = replace(problem, inputs=problem.input_spins[:size], outputs=problem.output_spins[:size])
+    pilot = replace(
+        engine, sweep_count=PILOT_BATCHES, batches=GrowingBatches(first=size, last=size)
+    )
+    return pilot, batch, size / count
+
+
+def compile_kernels(engine: ForwardAnnealing, problem: TrainingProblem) -> None:
+    """Compile the kernels, once per machine; two examples suffice to choose them."""
+    few = replace(problem, inputs=problem.input_spins[:2], outputs=problem.output_spins[:2])
+    replace(engine, sweep_count=1).solve(few, time_limit=1e-3)
+
+
+# ---- the default engine, dropout and seeds ----
 
 
 def engine_for(

@@ -135,10 +135,9 @@ def _topology(
 
 
 def _sizes(hidden: object) -> tuple[int, ...]:
-    if isinstance(hidden, (int, np.integer)):
-        return (require_count("hidden", hidden),)
-    if isinstance(hidden, str) or not isinstance(hidden, Iterable):
+    sizes = (hidden,) if isinstance(hidden, (int, np.integer)) else hidden
+    if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise RangeError(
             f"hidden must be a number of neurons, or one for each layer; got {hidden!r:.60}"
         )
-    return tuple(require_count("hidden", size) for size in hidden)
+    return tuple(require_count("hidden", size) for size in sizes)

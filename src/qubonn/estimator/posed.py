@@ -20,7 +20,6 @@ from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.network.binary_network import topology_arrays
 from qubonn.network.files import reading, topology_of
-from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, shown, write_arrays
 
 if TYPE_CHECKING:
@@ -91,19 +90,10 @@ class PosedProblem:
             margin_strength=self.problem.margin_strength,
             committee_size=len(networks),
         )
-        recipe = Recipe("elsewhere", self.encoding.book)
+        problem, recipe = self.problem, Recipe(None, self.encoding.book)
+        energies = [float(problem.certify(network).terms.total) for network in networks]
         members = [
-            Member.of(
-                self.problem,
-                recipe,
-                network,
-                number=number,
-                energy=float(self.problem.certify(network).terms.total),
-                solver=recipe.solver,
-                stop=Stop.FINISHED,
-                sweep_count=None,
-                seconds=0.0,
-            )
+            Member.of(problem, recipe, network, number=number, energy=energies[number])
             for number, network in enumerate(networks)
         ]
         return set_fitted(classifier, self.encoding, members, column_count=self.column_count)

@@ -165,8 +165,7 @@ def vote_evidence(size: int) -> NDArray[np.int64]:
     """
     logarithms = np.log(np.arange(size + 1) + 0.5)  # half a vote more, so that nothing is certain
     odds = (logarithms - logarithms[::-1]) / EVIDENCE_UNIT
-    evidence: NDArray[np.int64] = np.rint(odds).astype(np.int64)
-    return evidence
+    return np.asarray(np.rint(odds), dtype=np.int64)
 
 
 def pick_diverse(outputs: NDArray[np.int8], count: int) -> NDArray[np.int64]:

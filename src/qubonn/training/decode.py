@@ -18,16 +18,12 @@ MOST_SAMPLES = 1000  # of lowest energy; the others are not decoded
 
 @dataclass(frozen=True)
 class Repair:
-    """The violations of one sample: as sampled, by forward pass, by descent and then forward pass.
+    """The constraints that one sample violates before and after two repairs."""
 
-    The better of the last two is kept; `is_descended` says which one that is.
-    """
-
-    energy: int | float  # of the state as sampled
-    sampled: int  # constraints that the state violates
-    forward: int  # that its network violates
-    descended: int  # that the network of the lower state violates
-    is_descended: bool
+    sampled: int  # by the state as sampled
+    forward: int  # by the forward pass of its network
+    descended: int  # by the forward pass of the network after a descent
+    is_descended: bool  # whether that network is the better one, and kept
 
     @property
     def remaining(self) -> int:
@@ -37,7 +33,7 @@ class Repair:
 
 @dataclass(frozen=True, eq=False)
 class Decoding:
-    """Networks of samples, best first, and the repair of each sample."""
+    """The networks of samples, best first, and the repair of each sample."""
 
     result: TrainingResult
     repairs: tuple[Repair, ...]  # in the order of the samples
@@ -45,12 +41,12 @@ class Decoding:
 
     @cached_property
     def feasible_as_sampled(self) -> int:
-        """Samples that satisfy every constraint as they came."""
+        """Number of samples that satisfy every constraint as sampled."""
         return sum(repair.sampled == 0 for repair in self.repairs)
 
     @cached_property
     def feasible_after_repair(self) -> int:
-        """Samples whose network satisfies every constraint in the end."""
+        """Number of samples whose repaired network satisfies every constraint."""
         return sum(repair.remaining == 0 for repair in self.repairs)
 
 
@@ -78,12 +74,11 @@ def decode_samples(
     lowered = descend(problem.qubo() if qubo is None else qubo, best.bits)
     rank = cache(partial(_rank, problem))  # many states have one network
     repairs, networks = [], []
-    for bits, lower, energy in zip(best.bits, lowered, best.energies.tolist(), strict=True):
+    for bits, lower in zip(best.bits, lowered, strict=True):
         forward, descended = problem.decode(bits), problem.decode(lower)
         is_descended = rank(descended) < rank(forward)
         sampled = problem.violations(bits).count + int(problem.terms(bits).output)
-        counts = sampled, rank(forward)[0], rank(descended)[0]
-        repairs.append(Repair(energy, *counts, is_descended))
+        repairs.append(Repair(sampled, rank(forward)[0], rank(descended)[0], is_descended))
         networks.append(descended if is_descended else forward)
     result = TrainingResult.of_networks(
         problem, networks, "samples from elsewhere", fewest_violations_first=True
