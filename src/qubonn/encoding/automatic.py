@@ -25,8 +25,8 @@ def fit_binariser(
     """Return the encoder that `wanted` names, fitted to `X`.
 
     `wanted` is "auto", "threshold", "thermometer", a number of spins for each column, or an
-    encoder. The pixels of an image share one scale, so one level serves all; `is_planar` requires
-    one spin per column, as convolutions need.
+    encoder. The pixels of an image have one scale, so they get one level; `is_planar` requires one
+    spin per column, as convolutions need.
     """
     spins, width = spins_per_column(*X.shape), X.shape[1]
     if isinstance(wanted, (int, np.integer)):

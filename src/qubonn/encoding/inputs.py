@@ -1,4 +1,4 @@
-"""Encoders of the inputs: one spin a column, a thermometer of spins, or the bits of whole numbers.
+"""Encoders of inputs: one spin per column, a thermometer of spins, or the bits of whole numbers.
 
 Matrix of numbers <-> matrix of spins.  Paper, eq:dummy (f, with f(0) = -1), and section
 "Experimental set-up" (several input nodes for each pixel of a grey-scale image).
@@ -30,11 +30,11 @@ _MOST_BITS = 53  # float64 holds every whole number of 53 bits
 
 
 class InputEncoder(Protocol):
-    """What turns rows of numbers into rows of spins; counts are None where any width will do."""
+    """Turns rows of numbers into rows of spins; counts are None if any width is accepted."""
 
     @property
     def column_count(self) -> int | None:
-        """Number of columns that `encode` takes."""
+        """Number of columns that `encode` accepts."""
 
     @property
     def spin_count(self) -> int | None:
@@ -46,10 +46,10 @@ class InputEncoder(Protocol):
 
 @dataclass(frozen=True, eq=False, init=False)
 class Threshold:
-    """One spin a column: +1 where the number is above the column's level, -1 at or below it.
+    """One spin per column: +1 where the number is above the column's level, -1 at or below it.
 
-    A single level serves any number of columns. Spin i is column i; numbers are compared as
-    float64. There is no way back: a spin does not say how far above the level its number was.
+    A single level is for any number of columns. Spin i is column i; numbers are compared as
+    float64. Spins cannot be decoded: they do not record how far above the level a number was.
 
     >>> Threshold(0).encode([[-0.5, 0, 0.5]])
     array([[-1, -1,  1]], dtype=int8)
@@ -71,9 +71,9 @@ class Threshold:
     def fit(cls, X: ArrayLike) -> "Threshold":
         """Put each level at its column's median.
 
-        A median that is the largest number of its column gives way to the second largest, because
-        nothing lies above it: a column that varies gives a spin that varies. A constant column has
-        its constant as level, and its spin is -1 throughout `X`.
+        A median that is the largest number of its column is replaced by the second largest, so that
+        a column that varies gives a spin that varies. A constant column has its constant as level,
+        and its spin is -1 throughout `X`.
 
         >>> Threshold.fit([[1, 0, 7], [2, 1, 7], [5, 1, 7]]).levels
         array([2., 0., 7.])
@@ -83,7 +83,7 @@ class Threshold:
 
     @property
     def column_count(self) -> int | None:
-        """Number of columns that `encode` takes; None where one level serves any number."""
+        """Number of columns that `encode` accepts; None if there is one level for all."""
         return self.levels.size if self.levels.ndim else None
 
     @property
@@ -98,12 +98,12 @@ class Threshold:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Thermometer:
-    """Several spins a column, +1 for each threshold of the column that the number is above.
+    """Several spins per column, +1 for each threshold of the column that the number is above.
 
     Spins go column by column, and within a column by rising threshold: spin s says whether column
     ``column_of[s]`` is above ``thresholds[s]``. So a larger number has more +1, all of them first.
-    The k thresholds of a column cut the line into k + 1 bins; `bin_values` holds one number for
-    each bin, column by column and rising, which is what `decode` returns. Build one with `fit`.
+    The k thresholds of a column cut the line into k + 1 bins; `bin_values` holds the number that
+    `decode` returns for each bin, column by column and rising. Build one with `fit`.
 
     >>> thermometer = Thermometer.fit([[1, 0], [2, 0], [3, 0], [4, 1]], spins_per_column=3)
     >>> thermometer.column_of, thermometer.thresholds
@@ -148,7 +148,7 @@ class Thermometer:
 
     @cached_property
     def column_count(self) -> int:
-        """Number of columns that `encode` takes."""
+        """Number of columns that `encode` accepts."""
         return int(self.column_of[-1]) + 1
 
     @property
@@ -162,10 +162,7 @@ class Thermometer:
         return _spins_where(numbers[:, self.column_of] > self.thresholds)
 
     def decode(self, spins: ArrayLike) -> FloatMatrix:
-        """Return the value of the bin that each column's spins point to.
-
-        Spins that no number has, above one threshold but not above a lower one, are refused.
-        """
+        """Return the value of the bin of each column; spins that no number gives are refused."""
         states = require_spin_matrix("spins", spins, columns=self.spin_count, of="threshold")
         same_column = self.column_of[1:] == self.column_of[:-1]
         broken = (states[:, 1:] > states[:, :-1]) & same_column
@@ -214,7 +211,7 @@ class BitPlanes:
 
     @property
     def spin_count(self) -> int | None:
-        """Number of spins for each example: `bits` per column; None where any width will do."""
+        """Number of spins for each example: `bits` per column; None if any width is accepted."""
         return None if self.column_count is None else self.bits * self.column_count
 
     def encode(self, X: ArrayLike) -> SpinMatrix:

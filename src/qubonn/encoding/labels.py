@@ -55,7 +55,7 @@ class CodeBook:
     @property
     def reading(self) -> Reading:
         """How outputs are read: "largest" where each class has an output of its own."""
-        one_hot = 2 * np.eye(len(self.classes), dtype=np.int8) - 1
+        one_hot = CodeBook.one_hot(self.classes).codewords
         return "largest" if np.array_equal(self.codewords, one_hot) else "signs"
 
     @classmethod
@@ -93,7 +93,7 @@ class CodeBook:
         return int(self.codewords.shape[1])
 
     def encode(self, labels: Labels) -> SpinMatrix:
-        """Return the codeword of each label, one a row."""
+        """Return the codeword of each label, one per row."""
         array = _label_array("labels", labels)
         class_of = self._class_numbers(array)
         if class_of.min() < 0:
@@ -109,7 +109,7 @@ class CodeBook:
         return np.asarray(self.classes[self.distances(spins).argmin(axis=1)])
 
     def distances(self, spins: ArrayLike) -> NDArray[np.int64]:
-        """Return in how many spins each row differs from each codeword: examples x classes.
+        """Return the Hamming distance of each row to each codeword: examples x classes.
 
         >>> CodeBook.gray_code("ONLX").distances([[-1, 1]])
         array([[1, 0, 1, 2]])
@@ -160,7 +160,7 @@ def require_classes(
 
     try:
         check_classification_targets(labels)
-    except ValueError as error:  # in scikit-learn's words
+    except ValueError as error:
         raise AlphabetError(f"y must hold a class for each example: {error}") from None
     classes, class_of = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
@@ -223,9 +223,7 @@ def _array_of_items(labels: Iterable[Hashable]) -> NDArray[Any]:
         array = np.array(None)
     if array.ndim == 1 and array.tolist() == items:
         return array
-    objects = np.empty(len(items), dtype=object)
-    objects[:] = items
-    return objects
+    return np.fromiter(items, dtype=object, count=len(items))
 
 
 def _listed(names: NDArray[Any]) -> str:

@@ -211,14 +211,6 @@ class Pace:
     setting_up: float
     per_sweep: float
 
-    def sweeps_in(self, seconds: float) -> int:
-        """Return the number of sweeps that fit, at least one.
-
-        >>> Pace(1, 0.1).sweeps_in(3), Pace(1, 0.1).sweeps_in(0.5)
-        (20, 1)
-        """
-        return max(1, int((seconds - self.setting_up) / self.per_sweep + 1e-9))
-
     def plan(self, seconds: float, count: int, jobs: int, most_sweeps: int) -> tuple[int, int]:
         """Return the number of members to train, and of sweeps for each.
 
@@ -230,13 +222,16 @@ class Pace:
         (4, 20)
         >>> Pace(0, 0.1).plan(5, count=10, jobs=1, most_sweeps=5)
         (8, 5)
+        >>> Pace(1, 0.1).plan(3 / 0.8, count=1, jobs=1, most_sweeps=40)
+        (1, 20)
+        >>> Pace(1, 0.1).plan(0.5, count=10, jobs=1, most_sweeps=40)
+        (1, 1)
         """
-        waves, fewest = ceil(count / jobs), min(FEWEST_SWEEPS, most_sweeps)
-        if self.sweeps_in(PLANNED * seconds / waves) < fewest:
-            least = self.setting_up + fewest * self.per_sweep
-            waves = max(1, int(PLANNED * seconds / least + 1e-9))
-        sweeps = min(self.sweeps_in(PLANNED * seconds / waves), most_sweeps)
-        return min(count, waves * jobs), sweeps
+        planned, fewest = PLANNED * seconds, min(FEWEST_SWEEPS, most_sweeps)
+        fitting = int(planned / (self.setting_up + fewest * self.per_sweep) + 1e-9)
+        waves = min(ceil(count / jobs), max(fitting, 1))
+        sweeps = int((planned / waves - self.setting_up) / self.per_sweep + 1e-9)
+        return min(count, waves * jobs), min(max(sweeps, 1), most_sweeps)
 
 
 def measured_pace(engine: ForwardAnnealing, problem: TrainingProblem, seconds: float) -> Pace:

@@ -332,9 +332,8 @@ class _Run:
             return False
 
         def pass_on(step: Progress) -> bool:
-            part = self._part(number, step.part)
-            answer = report(Progress(part, step.best_energy, self.watch.seconds))
-            self.is_asked_to_stop = self.is_asked_to_stop or answer is True
+            done = replace(step, part=self._part(number, step.part), seconds=self.watch.seconds)
+            self.is_asked_to_stop |= report(done) is True
             return self.is_asked_to_stop
 
         return pass_on
@@ -390,7 +389,7 @@ def voted(topology: Topology, field: Field) -> BinaryNetwork:
 def filled(
     topology: Topology, field: Field, thinning: Thinning, network: BinaryNetwork
 ) -> BinaryNetwork:
-    """Return a thinned network made whole: what was dropped gets the sign of its strength."""
+    """Return a thinned network made whole: dropped parameters get the sign of their strength."""
     weights, biases = sign(field.weights), sign(field.biases)
     weights[thinning.weight_of] = network.weight_spins
     biases[thinning.neuron_of] = network.bias_spins
@@ -398,7 +397,7 @@ def filled(
 
 
 def thinned(network: BinaryNetwork, thinning: Thinning) -> BinaryNetwork:
-    """Return what is left of a whole network."""
+    """Return a whole network without the parameters that were removed."""
     return BinaryNetwork(
         thinning.topology,
         network.weight_spins[thinning.weight_of],

@@ -1,4 +1,4 @@
-"""Batches: all examples in random order, a few at a time, endlessly or for some epochs.
+"""Batches: all examples in random order, some at a time, endlessly or for some epochs.
 
 Inputs, outputs, seed -> batches.  Paper, Algorithm 1, GetTrainingBatch.
 """
@@ -26,11 +26,11 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Batches:
-    """Batches of `size` examples, each example once an epoch, in a new random order each time.
+    """Batches of `size` examples, each example once per epoch, in a new random order each time.
 
-    The last batch of an epoch may be smaller. `inputs` and `outputs` are only ever indexed by rows,
-    so they may be arrays on disk, as ``numpy.load(..., mmap_mode="r")`` gives. Without
-    `epoch_count` there is always a next batch.
+    The last batch of an epoch may be smaller. `inputs` and `outputs` are only indexed by rows, so
+    they may be arrays on disk, as ``numpy.load(..., mmap_mode="r")`` gives. Without `epoch_count`
+    the batches never end.
 
     >>> inputs, outputs = np.ones((5, 3)), np.ones((5, 1))
     >>> [batch.rows.tolist() for batch in Batches(inputs, outputs, size=2, epoch_count=1)]
@@ -99,13 +99,14 @@ def batches_for(
 
 def expected_count(batches: Iterable[Any], iteration_count: int | None) -> int | float | None:
     """Return the largest possible number of iterations: infinite if endless, None if unknown."""
-    there: int | float | None = inf if isinstance(batches, repeat) else None
+    known: list[int | float] = [] if iteration_count is None else [iteration_count]
     if isinstance(batches, Batches):
-        there = batches.batch_count * (batches.epoch_count or inf)
+        known.append(batches.batch_count * (batches.epoch_count or inf))
     elif isinstance(batches, Sized):
-        there = len(batches)
-    known = [number for number in (there, iteration_count) if number is not None]
-    return min(known) if known else None
+        known.append(len(batches))
+    elif isinstance(batches, repeat):
+        known.append(inf)
+    return min(known, default=None)
 
 
 def checked(problem: TrainingProblem, given: Any, number: int) -> Batch:

@@ -76,7 +76,7 @@ class Committee:
         )
 
     def predict_outputs(self, inputs: ArrayLike) -> SpinMatrix:
-        """Return what the committee decides, one row of spins per example."""
+        """Return the prediction of the committee, one row of spins per example."""
         return decide(self.votes(inputs), self.reading)
 
     def accuracy(self, inputs: ArrayLike, outputs: ArrayLike) -> float:

@@ -5,7 +5,7 @@ forward pass may violate fewer constraints, and so may the state after a greedy 
 """
 
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 
 from qubonn.errors import TopologyError
 from qubonn.formulation import TrainingProblem
@@ -72,7 +72,13 @@ def decode_samples(
         raise TopologyError("samples are decoded by a forward pass, which needs no cycles")
     best = samples.lowest(MOST_SAMPLES).distinct()
     lowered = descend(problem.qubo() if qubo is None else qubo, best.bits)
-    rank = cache(partial(_rank, problem))  # many states have one network
+
+    @cache  # many states have one network
+    def rank(network: BinaryNetwork) -> tuple[int, float]:
+        """Return the constraints that its forward pass violates, and its energy."""
+        certificate = problem.certify(network)
+        return unsatisfied_count(certificate), float(certificate.terms.total)
+
     repairs, networks = [], []
     for bits, lower in zip(best.bits, lowered, strict=True):
         forward, descended = problem.decode(bits), problem.decode(lower)
@@ -84,9 +90,3 @@ def decode_samples(
         problem, networks, "samples from elsewhere", fewest_violations_first=True
     )
     return Decoding(result, tuple(repairs), len(samples))
-
-
-def _rank(problem: TrainingProblem, network: BinaryNetwork) -> tuple[int, float]:
-    """Return the constraints that a network's forward pass violates, and its energy."""
-    certificate = problem.certify(network)
-    return unsatisfied_count(certificate), float(certificate.terms.total)

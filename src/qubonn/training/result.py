@@ -61,7 +61,7 @@ class Iteration:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrainingResult:
-    """What training found: distinct networks, lowest energy first.
+    """The distinct networks that training found, lowest energy first.
 
     ``energies`` are totals of H; those of `ForwardAnnealing` are its own, see there. `certificate`
     evaluates a network independently of the solver, from its full assignment of the problem.
