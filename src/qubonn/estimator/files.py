@@ -39,8 +39,8 @@ _REPORTED: dict[str, Any] = {
 _ENCODERS: dict[Any, list[str]] = {
     kind: [field.name for field in fields(kind)] for kind in (Threshold, Thermometer)
 }
-_FITTED = ("binariser", "label_code", "topology")  # in the file anyway: true stands for a given one
-_SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # homes of other arguments
+_FITTED = ("binariser", "label_code", "topology")  # stored as fitted; true marks a given one
+_SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # may be arguments
 
 
 def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClassifier":
@@ -232,7 +232,7 @@ def _encoder(arrays: Arrays) -> InputEncoder:
 
 
 def _text_array(name: str, values: Any) -> NDArray[Any]:
-    """Return an array without objects; objects must be texts."""
+    """Return an array without objects; objects must be strings."""
     array = np.asarray(values)
     if array.dtype.kind in "biufSU":
         return array

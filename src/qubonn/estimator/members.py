@@ -35,11 +35,11 @@ FEWEST_SWEEPS = 15  # fewer members rather than fewer sweeps
 # The default engine. Set on draws from MNIST's training images and on splits of digits, scored on
 # other training examples; docs/results.md has the measurements.
 SWEEPS, QUENCH_SWEEPS = 40, 5
-FEW = 40  # examples; fewer leave members that vote a little heat
+FEW = 40  # examples; with fewer, members of a committee keep a little heat
 HOTTEST, COLDEST = 0.03, 0.3  # factors of the measured temperatures; soft neurons need little heat
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
-MOST_LEAD = 0.8  # of the number of arcs into an output; twice that is the largest lead there is
+MOST_LEAD = 0.8  # of the number of arcs into an output; the largest possible lead is twice that
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
 

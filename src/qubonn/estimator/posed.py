@@ -114,7 +114,7 @@ def pose(
     names: Sequence[str] | None = None,
     target: str | None = None,
 ) -> PosedProblem:
-    """Write examples down as a training problem; ``.problem.qubo()`` is for an Ising machine.
+    """Turn examples into a training problem; ``.problem.qubo()`` is for an Ising machine.
 
     The arguments are those of `QuboClassifier` and `TrainingProblem`. Two defaults differ from the
     classifier's, because such machines have few variables: three hidden neurons, and a Gray code,

@@ -1,6 +1,6 @@
 """Committee: networks of one topology that vote.
 
-Networks -> Committee.  The paper anneals 1,000 replicas and keeps one; the others are free.
+Networks -> Committee.  The paper anneals 1,000 replicas and keeps one; the others cost nothing.
 """
 
 import os
@@ -169,7 +169,7 @@ def vote_evidence(size: int) -> NDArray[np.int64]:
 
 
 def pick_diverse(outputs: NDArray[np.int8], count: int) -> NDArray[np.int64]:
-    """Return members, best first, each as different as can be from those before it.
+    """Return members, best first, each as different as possible from those before it.
 
     `outputs` has a row for each candidate, best first: its predictions for some inputs. Starts with
     the best and adds the one whose least difference to the chosen ones is largest.

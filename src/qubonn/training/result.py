@@ -113,7 +113,7 @@ class TrainingResult:
         return result.by_true_energy(fewest_violations_first=fewest_violations_first)
 
     def by_true_energy(self, *, fewest_violations_first: bool = False) -> "TrainingResult":
-        """Order the networks by the energy H of their certificates, equal ones as they are."""
+        """Sort the networks by the energy H of their certificates; the sort is stable."""
         energies = np.array([float(one.terms.total) for one in self.certificates])
         counts = [unsatisfied_count(one) * fewest_violations_first for one in self.certificates]
         order = sorted(range(len(energies)), key=lambda n: (counts[n], energies[n]))
