@@ -113,17 +113,16 @@ def feedback_nodes(topology: Topology, held: IntVector, *, most: int | None = No
     Stops after ``most + 1`` nodes: each costs a pass over all arcs.
     """
     chosen: list[int] = []
-    is_out = np.zeros(topology.node_count, dtype=bool)
-    is_out[held] = True
     while most is None or len(chosen) <= most:
-        is_alive = _is_on_a_cycle(topology, is_out)
-        if not is_alive.any():
+        on_cycles = topology.arcs_on_cycles((*held.tolist(), *chosen))
+        if not len(on_cycles):
             break
+        is_alive = np.zeros(topology.node_count, dtype=bool)
+        is_alive[topology.source_of[on_cycles]] = True
         arcs = is_alive[topology.source_of] & is_alive[topology.target_of]
         outgoing = np.bincount(topology.source_of[arcs], minlength=topology.node_count)
         incoming = np.bincount(topology.target_of[arcs], minlength=topology.node_count)
         chosen.append(int(np.argmax(outgoing * incoming)))
-        is_out[chosen[-1]] = True
     return np.array(sorted(chosen), dtype=np.int64)
 
 
@@ -202,18 +201,3 @@ def _exact(conditions: _Consistency, cut: IntVector) -> Iterator[SpinMatrix]:
         found = run_forward(plan, topology, inputs, (nodes, np.hstack([guesses, held])))
         sums = found.pre_activations[:, cut - topology.input_count]
         yield found.activation_spins[(sign(sums) == guesses).all(axis=1)]
-
-
-def _is_on_a_cycle(topology: Topology, is_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which nodes lie on a cycle when the `is_out` nodes are removed."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    arcs = ~is_out[topology.source_of] & ~is_out[topology.target_of]
-    sources, targets = topology.source_of[arcs], topology.target_of[arcs]
-    shape = (topology.node_count, topology.node_count)
-    graph = coo_array((np.ones(len(sources)), (sources, targets)), shape=shape)
-    _, component = connected_components(graph, directed=True, connection="strong")
-    is_large = np.bincount(component)[component] > 1
-    is_large[sources[sources == targets]] = True
-    return np.asarray(is_large)

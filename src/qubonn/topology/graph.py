@@ -15,11 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import IntVector, require_count, require_indices, require_memory
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.topology.layers import Dense, Layer, Shape, layered_arcs, read_notation
+from qubonn.topology.thinning import Thinning, thin
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from qubonn.topology.thinning import Thinning
 
 Arcs = Iterable[Sequence[int]] | ArrayLike  # rows of two or three numbers
 BYTES_PER_NODE = 40  # of fan-in, levels and similar arrays
@@ -205,8 +204,8 @@ class Topology:
 
     def levels_or_none(self, cut: tuple[int, ...]) -> tuple[IntVector, ...] | None:
         """Return the levels, or None where a cycle avoids every node of `cut`."""
-        counted = np.flatnonzero(~self._is_cut(cut)[self.source_of])
-        arcs = counted[np.argsort(self.source_of[counted], kind="stable")]
+        arcs = self._uncut_arcs(cut)
+        arcs = arcs[np.argsort(self.source_of[arcs], kind="stable")]
         starts = np.searchsorted(self.source_of[arcs], np.arange(self.node_count + 1))
         waiting = np.bincount(self.target_of[arcs], minlength=self.node_count)
         ready = np.arange(self.input_count)
@@ -221,26 +220,27 @@ class Topology:
 
     def some_arc_on_a_cycle(self, cut: tuple[int, ...] = ()) -> tuple[int, int]:
         """Return (source, target) of one arc on a cycle that avoids every node of `cut`."""
+        arcs = self.arcs_on_cycles(cut)
+        if not len(arcs):
+            raise TopologyError("no arc lies on a cycle; see is_acyclic and levels")
+        steps = self.target_of[arcs] - self.source_of[arcs]
+        # an arc from a node to itself if there is one, else the one that leads furthest back
+        arc = arcs[np.argmin(np.where(steps == 0, -self.node_count, steps))]
+        return int(self.source_of[arc]), int(self.target_of[arc])
+
+    def arcs_on_cycles(self, cut: tuple[int, ...] = ()) -> IntVector:
+        """Return the numbers of all arcs on cycles that avoid every node of `cut`."""
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        counted = ~self._is_cut(cut)[self.source_of]
-        sources, targets = self.source_of[counted], self.target_of[counted]
-        shape = (self.node_count, self.node_count)
-        graph = coo_array((np.ones(len(sources)), (sources, targets)), shape=shape)
+        arcs, shape = self._uncut_arcs(cut), (self.node_count, self.node_count)
+        sources, targets = self.source_of[arcs], self.target_of[arcs]
+        graph = coo_array((np.ones(len(arcs)), (sources, targets)), shape=shape)
         _, component = connected_components(graph, directed=True, connection="strong")
-        is_loop = sources == targets
-        is_inside = is_loop if is_loop.any() else component[sources] == component[targets]
-        inside = np.flatnonzero(is_inside)
-        if not len(inside):
-            raise TopologyError("no arc lies on a cycle; see is_acyclic and levels")
-        back = inside[np.argmin(targets[inside] - sources[inside])]
-        return int(sources[back]), int(targets[back])
+        return arcs[component[sources] == component[targets]]
 
-    def thin(self, dropped: Iterable[int]) -> "Thinning":
+    def thin(self, dropped: Iterable[int]) -> Thinning:
         """Remove nodes and the arcs that touch them; see `qubonn.topology.thinning`."""
-        from qubonn.topology.thinning import thin
-
         return thin(self, dropped)
 
     # ---- picture, equality and text ----
@@ -310,10 +310,9 @@ class Topology:
         if self.layer_shapes is not None and total != self.node_count:
             raise TopologyError(f"layer_shapes must add up to {self.node_count} nodes; got {total}")
 
-    def _is_cut(self, cut: tuple[int, ...]) -> NDArray[np.bool_]:
-        is_cut = np.zeros(self.node_count, dtype=np.bool_)
-        is_cut[require_indices("cut nodes", cut, below=self.node_count)] = True
-        return is_cut
+    def _uncut_arcs(self, cut: tuple[int, ...]) -> IntVector:
+        nodes = require_indices("cut nodes", cut, below=self.node_count)
+        return np.flatnonzero(~np.isin(self.source_of, nodes))
 
 
 def _ranges(starts: IntVector, ends: IntVector) -> IntVector:

@@ -4,13 +4,16 @@ Topology, nodes to drop -> smaller Topology with maps back.  Paper, section "A d
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qubonn.checks import IntVector, require_indices
 from qubonn.errors import TopologyError
-from qubonn.topology.graph import Topology
+
+if TYPE_CHECKING:
+    from qubonn.topology.graph import Topology
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +23,7 @@ class Thinning:
     Neurons are the non-input nodes counted from 0, as in ``network.bias_spins``.
     """
 
-    topology: Topology
+    topology: "Topology"
     node_of: IntVector
     neuron_of: IntVector
     arc_of: IntVector
@@ -36,12 +39,13 @@ class Thinning:
         return self.node_of[: self.topology.input_count]
 
 
-def thin(topology: Topology, dropped: Iterable[int]) -> Thinning:
+def thin(topology: "Topology", dropped: Iterable[int]) -> Thinning:
     """Remove the `dropped` nodes and every arc that touches one; outputs stay.
 
     A weight is removed when its last arc is. A neuron that loses all predecessors stays, with its
     bias alone.
 
+    >>> from qubonn import Topology
     >>> thinning = thin(Topology.dense(3, 2, 1), [0, 4])
     >>> thinning.topology
     Topology(2 inputs, 1 hidden, 1 output: 4 nodes, 3 arcs, 3 weights)
@@ -57,13 +61,14 @@ def thin(topology: Topology, dropped: Iterable[int]) -> Thinning:
     arcs = np.flatnonzero(is_kept[topology.source_of] & is_kept[topology.target_of])
     weights, weight_of = np.unique(topology.weight_of[arcs], return_inverse=True)
     new_number = np.cumsum(is_kept) - 1
-    thinned = Topology(
+    thinned = replace(
+        topology,
         input_count=int(is_kept[: topology.input_count].sum()),
-        output_count=topology.output_count,
         node_count=int(is_kept.sum()),
         source_of=new_number[topology.source_of[arcs]],
         target_of=new_number[topology.target_of[arcs]],
         weight_of=weight_of,
+        layer_shapes=None,
     )
     nodes_left = np.flatnonzero(is_kept)
     neurons_left = nodes_left[thinned.input_count :] - topology.input_count
