@@ -190,7 +190,7 @@ class _Network:
         """Add the blocks of a level, which read earlier levels only."""
         narrow: dict[bool, list[Block]] = {False: [], True: []}
         for block in blocks:
-            if block.position_count > 1 or (block.fan_in and len(block.weights) >= NARROW):
+            if len(block.nodes) > 1 or (block.sources.size and len(block.weights) >= NARROW):
                 self._add(block.nodes, block.sources, self._values(block))
             else:
                 narrow[self._are_outputs(block.nodes)].append(block)
@@ -230,7 +230,7 @@ class _Network:
 
     def _together(self, blocks: list[Block]) -> tuple[IntMatrix, IntMatrix, NDArray[np.int8]]:
         """Put blocks of one position side by side; a row is a source, or its k-th parallel arc."""
-        most = max(block.fan_in for block in blocks) + 1
+        most = max(block.sources.size for block in blocks) + 1
         rows_of = []
         for (sources,) in (block.sources for block in blocks):
             k = np.arange(len(sources)) - np.searchsorted(sources, sources)

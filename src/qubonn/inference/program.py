@@ -146,11 +146,12 @@ class _Builder:
         Words must be put together first, then they are quick. Planes exist already, but
         looking up the arcs of a single neuron is slower than counting them.
         """
-        if block.position_count > 1 or not block.fan_in:
+        neuron_count, fan_in = block.weights.shape
+        if len(block.sources) > 1 or not fan_in:  # a convolution, or biases alone
             return False
         if block.sources.tobytes() in self.words_of:
             return True
-        row_count, (neuron_count, fan_in) = _row_count(block.fan_in), block.weights.shape
+        row_count = _row_count(fan_in)
         by_words = neuron_count * (30 * row_count + 40) + 1200 * row_count
         by_planes = neuron_count * (10 * fan_in + 200)
         return bool(by_words < by_planes)

@@ -196,7 +196,8 @@ class BinaryNetwork:
     def _full_plan(self) -> tuple[LevelPlan, ...]:
         if self.topology.is_acyclic:
             return self._plan
-        return plan_levels(self.topology, self.weight_spins, self.bias_spins, cut=None)
+        neurons = range(self.topology.input_count, self.topology.node_count)
+        return plan_levels(self.topology, self.weight_spins, self.bias_spins, neurons)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BinaryNetwork):

@@ -3,7 +3,7 @@
 Topology, parameters, input spins -> activations and pre-activations.  Paper, eq:activation.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -112,14 +112,14 @@ class LevelPlan:
 
 
 def plan_levels(
-    topology: Topology, weights: SpinVector, biases: SpinVector, cut: Sequence[int] | None = ()
+    topology: Topology, weights: SpinVector, biases: SpinVector, cut: Iterable[int] = ()
 ) -> tuple[LevelPlan, ...]:
-    """Prepare a forward pass in which the activations of the nodes in `cut` are given.
-
-    If `cut` is None, those of all nodes are given: then cycles do not matter.
-    """
-    levels = _arcs_of_levels(topology, None if cut is None else tuple(cut))
-    return tuple(_plan(topology, arcs, weights, biases) for arcs in levels)
+    """Prepare a forward pass in which the activations of the nodes in `cut` are given."""
+    plan = []
+    for arcs in _arcs_of_levels(topology, tuple(cut)):
+        level_biases = biases[arcs.nodes - topology.input_count].astype(np.float32)
+        plan.append(LevelPlan(arcs.nodes, arcs.sources, _matrix(arcs, weights), level_biases))
+    return tuple(plan)
 
 
 def run_forward(
@@ -172,10 +172,10 @@ class _LevelArcs:
 
 
 @lru_cache(maxsize=16)
-def _arcs_of_levels(topology: Topology, cut: tuple[int, ...] | None) -> tuple[_LevelArcs, ...]:
-    """Sort the arcs by the level of their target; all neurons are one level if `cut` is None."""
-    neurons, found = np.arange(topology.input_count, topology.node_count), []
-    for nodes in (neurons,) if cut is None else topology.levels(cut):
+def _arcs_of_levels(topology: Topology, cut: tuple[int, ...]) -> tuple[_LevelArcs, ...]:
+    """Sort the arcs by the level of their target."""
+    found = []
+    for nodes in topology.levels(cut):
         arcs = np.flatnonzero(np.isin(topology.target_of, nodes))
         sources, source_row = np.unique(topology.source_of[arcs], return_inverse=True)
         target_column = np.searchsorted(nodes, topology.target_of[arcs])
@@ -184,19 +184,13 @@ def _arcs_of_levels(topology: Topology, cut: tuple[int, ...] | None) -> tuple[_L
     return tuple(found)
 
 
-def _plan(
-    topology: Topology, arcs: _LevelArcs, weights: SpinVector, biases: SpinVector
-) -> LevelPlan:
+def _matrix(arcs: _LevelArcs, weights: SpinVector) -> Any:
     shape = rows, columns = len(arcs.sources), len(arcs.nodes)
     values = weights[arcs.weights]
-    matrix: Any
     if 8 * len(values) >= rows * columns:
         flat = np.bincount(arcs.place, weights=values, minlength=rows * columns)
-        matrix = flat.astype(np.float32).reshape(shape)
-    else:
-        from scipy.sparse import coo_array
+        return flat.astype(np.float32).reshape(shape)
+    from scipy.sparse import coo_array
 
-        places = np.divmod(arcs.place, columns)
-        matrix = coo_array((values.astype(np.float32), places), shape=shape).tocsr()
-    level_biases = biases[arcs.nodes - topology.input_count].astype(np.float32)
-    return LevelPlan(arcs.nodes, arcs.sources, matrix, level_biases)
+    places = np.divmod(arcs.place, columns)
+    return coo_array((values.astype(np.float32), places), shape=shape).tocsr()

@@ -30,16 +30,6 @@ class Block:
     sources: IntMatrix  # positions x arcs, rising; equal ones are parallel arcs
     weights: IntMatrix  # filters x arcs
 
-    @property
-    def position_count(self) -> int:
-        """Number of different patches of sources."""
-        return len(self.sources)
-
-    @property
-    def fan_in(self) -> int:
-        """Arcs into each neuron."""
-        return int(self.sources.shape[1])
-
 
 def alike(
     topology: Topology, nodes: IntVector, *kinds: ArrayLike

@@ -237,7 +237,8 @@ class Topology:
         sources, targets = self.source_of[arcs], self.target_of[arcs]
         graph = coo_array((np.ones(len(arcs)), (sources, targets)), shape=shape)
         _, component = connected_components(graph, directed=True, connection="strong")
-        return arcs[component[sources] == component[targets]]
+        is_inside: NDArray[np.bool_] = component[sources] == component[targets]
+        return arcs[is_inside]
 
     def thin(self, dropped: Iterable[int]) -> Thinning:
         """Remove nodes and the arcs that touch them; see `qubonn.topology.thinning`."""
