@@ -4,9 +4,8 @@ JointNetwork, one example and its bounds so far -> Proved.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,7 @@ from qubonn.network.joint_network import UNREACHABLE, JointNetwork
 from qubonn.ortools import Solved, cp_model_for, solve
 
 
-@dataclass(frozen=True, eq=False)
-class Proved:
+class Proved(NamedTuple):
     """The result of CP-SAT: a nearer input of another class, if one was found, and a bound."""
 
     witness: SpinVector | None
@@ -49,10 +47,8 @@ class FlipModel:
             for column in np.flatnonzero(self.is_needed[level.nodes]).tolist():
                 if is_late():
                     return False
-                own, coefficients = (
-                    self.bits[int(level.nodes[column])],
-                    _column(level.matrix, column),
-                )
+                own = self.bits[int(level.nodes[column])]
+                coefficients = _column(level.matrix, column)
                 count = self._sum(level.sources, coefficients)
                 # the spin is +1 exactly when its sum, 2 * count - most, is at least 1
                 most = int(coefficients.sum()) - int(level.biases[column])
@@ -74,16 +70,15 @@ class FlipModel:
 
     def _require_another_class(self, model: Any, input_spins: SpinVector) -> None:
         """Require that one of the sums that support the class falls by what it needs."""
-        joint, sources = self.joint, self.joint.vote_sources
-        done = joint.run(input_spins[np.newaxis])
-        spins, votes = done.activation_spins[0, sources].astype(np.int64), joint.votes(done)
-        (part,) = joint.thresholds(votes, decide(votes, joint.reading))
-        ways = []
+        done = self.joint.run(input_spins[np.newaxis])
+        votes = self.joint.votes(done)
+        (part,) = self.joint.thresholds(votes, decide(votes, self.joint.reading))
+        spins, ways = done.activation_spins[0, part.sources].astype(np.int64), []
         for column in np.flatnonzero(part.needs[0] < UNREACHABLE).tolist():
             support = int(part.directions[0, column]) * _column(part.matrix, column)
             limit = int(support @ spins - part.needs[0, column] + support.sum()) // 2
             ways.append(model.new_bool_var(f"way {column}"))
-            model.add(self._sum(sources, support) <= limit).only_enforce_if(ways[-1])
+            model.add(self._sum(part.sources, support) <= limit).only_enforce_if(ways[-1])
         model.add_bool_or(ways)
 
     def _sum(self, nodes: IntVector, coefficients: NDArray[np.int64]) -> Any:
@@ -107,8 +102,7 @@ class FlipModel:
         if status == cp_model.UNKNOWN:
             return Proved(None, bound, solved.is_interrupted)
         witness = input_spins.copy()
-        for node in self._inputs.tolist():
-            witness[node] = 2 * solver.value(self.bits[node]) - 1
+        witness[self._inputs] = [2 * solver.value(self.bits[node]) - 1 for node in self._inputs]
         return Proved(witness, bound, solved.is_interrupted)
 
 

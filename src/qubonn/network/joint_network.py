@@ -12,7 +12,6 @@ the neuron, and so on from level to level. No search, a few matrix products.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,15 +20,7 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector, SpinMatrix, SpinVector
 from qubonn.encoding import Reading, require_reading
 from qubonn.errors import TopologyError
-from qubonn.network.forward import (
-    ForwardPass,
-    LevelPlan,
-    chunks,
-    decide,
-    plan_levels,
-    run_forward,
-    sign,
-)
+from qubonn.network.forward import ForwardPass, chunks, decide, plan_levels, run_forward, sign
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
@@ -41,14 +32,15 @@ Counts = list[tuple[int, NDArray[np.int64]]]  # a gain and how many inputs have 
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Sums of which one must fall for another class, for the examples `rows`.
+    """By how much sums must fall, for the examples `rows`: those of neurons or of the votes.
 
-    The class changes exactly if for some column k, ``directions[:, k] * (spins @ matrix)[:, k]``
-    falls by at least ``needs[:, k]``.
+    A neuron changes its sign exactly if ``directions[:, k] * (spins[:, sources] @ matrix)[:, k]``,
+    with k its column, falls by at least ``needs[:, k]``; the class changes if one column does.
     """
 
     rows: IntVector
-    matrix: NDArray[np.float32]  # `vote_sources` x columns
+    sources: IntVector
+    matrix: Any  # sources x columns, dense or sparse
     directions: SpinMatrix  # rows x columns
     needs: NDArray[np.int64]
 
@@ -68,36 +60,12 @@ class JointNetwork:
                 f"robustness needs a network without cycles; arc {source} -> {target} closes one, "
                 "and then an input may have several classes or none"
             )
-        self.topology, self.weight_spins, self.bias_spins = joined(members)
+        self.topology, weight_spins, bias_spins = joined(members)
+        self.plan = plan_levels(self.topology, weight_spins, bias_spins)
         self.member_count = len(members)
         self.input_count = self.topology.input_count
         self.output_count = members[0].topology.output_count
-
-    @cached_property
-    def plan(self) -> tuple[LevelPlan, ...]:
-        """The levels of all members."""
-        return plan_levels(self.topology, self.weight_spins, self.bias_spins)
-
-    @cached_property
-    def vote_sources(self) -> IntVector:
-        """The nodes whose spins the votes are sums of."""
-        topology = self.topology
-        if self.reading == "signs":
-            return np.array(topology.outputs)
-        return np.unique(topology.source_of[topology.target_of >= topology.outputs.start])
-
-    @cached_property
-    def vote_matrix(self) -> NDArray[np.float32]:
-        """The coefficients of these sums: sources x outputs."""
-        topology, first = self.topology, self.topology.outputs.start
-        if self.reading == "signs":
-            return np.tile(np.eye(self.output_count, dtype=np.float32), (self.member_count, 1))
-        arcs = np.flatnonzero(topology.target_of >= first)
-        row_of = np.searchsorted(self.vote_sources, topology.source_of[arcs])
-        column_of = (topology.target_of[arcs] - first) % self.output_count
-        matrix = np.zeros((len(self.vote_sources), self.output_count), dtype=np.float32)
-        np.add.at(matrix, (row_of, column_of), self.weight_spins[topology.weight_of[arcs]])
-        return matrix
+        self.vote_sources, self.vote_matrix = self._vote_sums(weight_spins)
 
     def run(self, input_spins: SpinMatrix) -> ForwardPass:
         """Run all members."""
@@ -116,9 +84,9 @@ class JointNetwork:
 
     def thresholds(self, votes: NDArray[np.int64], classes: SpinMatrix) -> Iterator[Thresholds]:
         """Yield what must happen for another class than `classes`, those of these votes."""
-        matrix = self.vote_matrix
+        sources, matrix = self.vote_sources, self.vote_matrix
         if self.reading == "signs":
-            yield Thresholds(np.arange(len(votes)), matrix, classes, needs_of(votes))
+            yield Thresholds(np.arange(len(votes)), sources, matrix, classes, needs_of(votes))
             return
         winners = classes.argmax(axis=1)
         for winner in np.unique(winners):
@@ -127,7 +95,7 @@ class JointNetwork:
             leads[:, winner + 1 :] += 1  # an earlier output wins a tie
             leads[:, winner] = UNREACHABLE
             directions = np.ones(leads.shape, dtype=np.int8)
-            yield Thresholds(rows, matrix[:, [winner]] - matrix, directions, leads)
+            yield Thresholds(rows, sources, matrix[:, [winner]] - matrix, directions, leads)
 
     def lower_bounds(self, input_spins: SpinMatrix) -> IntVector:
         """Return the fewest input flips for each way to change the class: examples x outputs.
@@ -138,18 +106,56 @@ class JointNetwork:
         pieces = chunks(len(input_spins), 4 * self.topology.node_count)
         return np.concatenate([self._bounds(self.run(input_spins[rows])) for rows in pieces])
 
+    def _vote_sums(self, weight_spins: SpinVector) -> tuple[IntVector, NDArray[np.float32]]:
+        """Return the nodes whose spins the votes are sums of; coefficients, sources x outputs."""
+        topology, first = self.topology, self.topology.outputs.start
+        if self.reading == "signs":
+            each = np.eye(self.output_count, dtype=np.float32)
+            return np.array(topology.outputs), np.tile(each, (self.member_count, 1))
+        arcs = np.flatnonzero(topology.target_of >= first)
+        sources, row_of = np.unique(topology.source_of[arcs], return_inverse=True)
+        column_of = (topology.target_of[arcs] - first) % self.output_count
+        matrix = np.zeros((len(sources), self.output_count), dtype=np.float32)
+        np.add.at(matrix, (row_of, column_of), weight_spins[topology.weight_of[arcs]])
+        return sources, matrix
+
     def _bounds(self, done: ForwardPass) -> IntVector:
-        spins, first, votes = done.activation_spins, self.input_count, self.votes(done)
+        spins, votes, rows = (
+            done.activation_spins,
+            self.votes(done),
+            np.arange(len(done.pre_activations)),
+        )
         reach = np.ones(spins.shape, dtype=np.int64)  # fewest input flips that change a node
         for level in self.plan:
-            sums = done.pre_activations[:, level.nodes - first]
-            here = _Sources(spins, reach, level.sources, first)
-            reach[:, level.nodes] = here.flips_for(level.matrix, sign(sums), needs_of(sums))
+            sums = done.pre_activations[:, level.nodes - self.input_count]
+            here = Thresholds(rows, level.sources, level.matrix, sign(sums), needs_of(sums))
+            reach[:, level.nodes] = self._fewest_flips(here, spins, reach)
         bounds = np.empty(votes.shape, dtype=np.int64)
         for part in self.thresholds(votes, decide(votes, self.reading)):
-            here = _Sources(spins[part.rows], reach[part.rows], self.vote_sources, first)
-            bounds[part.rows] = here.flips_for(part.matrix, part.directions, part.needs)
+            bounds[part.rows] = self._fewest_flips(part, spins, reach)
         return bounds
+
+    def _fewest_flips(self, part: Thresholds, spins: SpinMatrix, reach: IntVector) -> IntVector:
+        """Return the fewest input flips after which the sums may have fallen enough.
+
+        Either t flips suffice through inputs alone, or some neurons help: then t is at least the
+        reach of one of them, and only neurons of at most that reach need to be counted.
+        """
+        cut = np.searchsorted(part.sources, self.input_count)  # inputs come first
+        known = spins[np.ix_(part.rows, part.sources)].astype(np.float32)
+        reach = reach[np.ix_(part.rows, part.sources[cut:])]
+        counts = _input_counts(known[:, :cut], part.matrix[:cut], part.directions)
+        never, inner = self.input_count + 1, part.matrix[cut:]
+        size, fewest = abs(inner), _through_inputs(part.needs, counts, never)
+        for value in np.unique(reach[reach < never]):
+            if value >= fewest.max(initial=0):
+                break
+            is_near = (reach <= value).astype(np.float32)
+            # a neuron's gain is 2 * |c| where c * spin * direction > 0, else 0
+            gains = is_near @ size + part.directions * ((is_near * known[:, cut:]) @ inner)
+            rest = _through_inputs(part.needs - gains.astype(np.int64), counts, never)
+            fewest = np.minimum(fewest, np.maximum(value, rest))
+        return fewest
 
 
 def needs_of(sums: NDArray[Any]) -> NDArray[np.int64]:
@@ -168,8 +174,6 @@ def joined(members: Sequence["BinaryNetwork"]) -> tuple[Topology, SpinVector, Sp
     Topology, weight spins and bias spins.
     """
     topology, count = members[0].topology, len(members)
-    if count == 1:
-        return topology, members[0].weight_spins, members[0].bias_spins
     hidden, numbers = topology.hidden_count, np.arange(count)[:, np.newaxis]
     nodes = np.arange(topology.node_count)
     last = nodes + (count - 1) * hidden + numbers * topology.output_count
@@ -188,57 +192,23 @@ def joined(members: Sequence["BinaryNetwork"]) -> tuple[Topology, SpinVector, Sp
     return joint, weights, np.concatenate([biases[:, :hidden], biases[:, hidden:]], axis=None)
 
 
-class _Sources:
-    """The sources of a level: their spins, and the fewest input flips that change each."""
+def _input_counts(input_spins: NDArray[np.float32], matrix: Any, directions: SpinMatrix) -> Counts:
+    """Count the inputs that help, by what a flip gains: 2, or 2 for each parallel arc."""
+    counts = []
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
+    for size in np.unique(np.abs(values))[::-1].tolist():
+        if size > 0:
+            signs = (matrix == size).astype(np.float32) - (matrix == -size).astype(np.float32)
+            arcs = np.asarray(abs(signs).sum(axis=0))
+            helping = (arcs + directions * (input_spins @ signs)) / 2
+            counts.append((2 * int(size), helping.astype(np.int64)))
+    return counts
 
-    def __init__(
-        self, spins: SpinMatrix, reach: IntVector, sources: IntVector, input_count: int
-    ) -> None:
-        self.never = input_count + 1
-        self.cut = int(np.searchsorted(sources, input_count))  # inputs come first
-        inputs, neurons = sources[: self.cut], sources[self.cut :]
-        self.input_spins = spins[:, inputs].astype(np.float32)
-        self.spins = spins[:, neurons].astype(np.float32)
-        self.reach = reach[:, neurons]
 
-    def flips_for(
-        self, matrix: Any, directions: SpinMatrix, needs: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the fewest input flips after which `directions` times sums may lose `needs`.
-
-        Either t flips suffice through inputs alone, or some neurons help: then t is at least the
-        reach of one of them, and only neurons of at most that reach need to be counted.
-        """
-        counts = self._input_counts(matrix[: self.cut], directions)
-        fewest = self._through_inputs(needs, counts)
-        inner = matrix[self.cut :]
-        size = abs(inner)
-        for value in np.unique(self.reach[self.reach < self.never]):
-            if value >= fewest.max(initial=0):
-                break
-            is_near = (self.reach <= value).astype(np.float32)
-            # a neuron's gain is 2 * |c| where c * spin * direction > 0, else 0
-            gains = is_near @ size + directions * ((is_near * self.spins) @ inner)
-            rest = self._through_inputs(needs - gains.astype(np.int64), counts)
-            fewest = np.minimum(fewest, np.maximum(value, rest))
-        return fewest
-
-    def _input_counts(self, matrix: Any, directions: SpinMatrix) -> Counts:
-        """Count the inputs that help, by what a flip gains: 2, or 2 for each parallel arc."""
-        counts = []
-        values = matrix if isinstance(matrix, np.ndarray) else matrix.data
-        for size in np.unique(np.abs(values))[::-1].tolist():
-            if size > 0:
-                signs = (matrix == size).astype(np.float32) - (matrix == -size).astype(np.float32)
-                arcs = np.asarray(abs(signs).sum(axis=0))
-                helping = (arcs + directions * (self.input_spins @ signs)) / 2
-                counts.append((2 * int(size), helping.astype(np.int64)))
-        return counts
-
-    def _through_inputs(self, needs: NDArray[np.int64], counts: Counts) -> NDArray[np.int64]:
-        """Return the fewest flips whose gains reach `needs`, the largest gains first."""
-        left, flips = needs, np.zeros(needs.shape, dtype=np.int64)
-        for gain, count in counts:
-            taken = np.clip(-(-left // gain), 0, count)
-            left, flips = left - gain * taken, flips + taken
-        return np.where(left > 0, self.never, flips)
+def _through_inputs(needs: NDArray[np.int64], counts: Counts, never: int) -> NDArray[np.int64]:
+    """Return the fewest flips whose gains reach `needs`, the largest gains first."""
+    left, flips = needs, np.zeros(needs.shape, dtype=np.int64)
+    for gain, count in counts:
+        taken = np.clip(-(-left // gain), 0, count)
+        left, flips = left - gain * taken, flips + taken
+    return np.where(left > 0, never, flips)

@@ -5,7 +5,6 @@ CP-SAT for the examples where the two differ.
 """
 
 import logging
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -14,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn import ortools
-from qubonn.checks import IntVector, SpinMatrix, SpinVector, require_count, require_seconds
+from qubonn.checks import IntVector, SpinMatrix, SpinVector, require_count
 from qubonn.encoding import Reading
 from qubonn.network.flip_model import FlipModel
 from qubonn.network.joint_network import JointNetwork
 from qubonn.network.witnesses import find_witnesses
+from qubonn.stopping import Watch, require_seed
 
 if TYPE_CHECKING:
     from qubonn.network.binary_network import BinaryNetwork
@@ -106,11 +106,10 @@ def robustness_of(
     same result unless that limit is reached. Ctrl-C keeps what is done. Without ortools, some
     results may be bounds only.
     """
-    require_seconds("time_limit", time_limit)
-    require_count("seed", seed, least=0)
+    watch = Watch(time_limit=time_limit)
+    require_seed(seed)
     require_count("worker_count", worker_count)
-    joint = JointNetwork(members, reading)
-    search = _FlipSearch(joint, members[0].input_spins(inputs), time_limit)
+    search = _FlipSearch(JointNetwork(members, reading), members[0].input_spins(inputs), watch)
     notice = ""
     try:
         search.find_witnesses()
@@ -124,11 +123,8 @@ def robustness_of(
 class _FlipSearch:
     """What is known so far about every example."""
 
-    def __init__(
-        self, joint: JointNetwork, input_spins: SpinMatrix, time_limit: float | None
-    ) -> None:
-        self.start, self.time_limit = time.perf_counter(), time_limit
-        self.joint, self.input_spins = joint, input_spins
+    def __init__(self, joint: JointNetwork, input_spins: SpinMatrix, watch: Watch) -> None:
+        self.joint, self.input_spins, self.watch = joint, input_spins, watch
         self.classes = joint.classes(input_spins)
         self.bounds = joint.lower_bounds(input_spins)
         self.lower = self.bounds.min(axis=1)
@@ -136,16 +132,9 @@ class _FlipSearch:
         self.witnesses = input_spins.copy()
         self.flips = np.full(len(input_spins), joint.input_count + 1)
 
-    @property
-    def seconds_left(self) -> float | None:
-        """Seconds until the time limit, None where there is none."""
-        spent = time.perf_counter() - self.start
-        return None if self.time_limit is None else self.time_limit - spent
-
     def is_late(self) -> bool:
         """Whether the time is up."""
-        left = self.seconds_left
-        return left is not None and left <= 0
+        return self.watch.seconds_left <= 0
 
     def find_witnesses(self) -> None:
         """Search greedily for near inputs of another class, wherever one may exist."""
@@ -184,18 +173,17 @@ class _FlipSearch:
         assert (self.lower <= self.bound).all()
         assert (self.bound <= self.flips).all()
         known = self.input_spins, self.classes, self.lower, self.bound, self.flips, self.witnesses
-        seconds = time.perf_counter() - self.start
         reason = notice if (self.bound < self.flips).any() else ""
-        return Robustness(*known, other_classes, self.joint.reading, seconds, reason)
+        reading, seconds = self.joint.reading, self.watch.seconds
+        return Robustness(*known, other_classes, reading, seconds, reason)
 
     def _improve(self, model: FlipModel, row: int, waiting: int, **options: Any) -> None:
-        seconds = None if self.seconds_left is None else self.seconds_left / waiting
         known = self.input_spins[row], int(self.bound[row]), int(self.flips[row])
-        proved = model.improve(*known, seconds=seconds, **options)
-        self.bound[row] = proved.bound
-        if proved.witness is not None:
-            self._keep(row, proved.witness)
-        if proved.is_interrupted:
+        seconds = self.watch.seconds_left / waiting
+        witness, self.bound[row], is_interrupted = model.improve(*known, seconds=seconds, **options)
+        if witness is not None:
+            self._keep(row, witness)
+        if is_interrupted:
             raise KeyboardInterrupt
 
     def _keep(self, row: int, witness: SpinVector) -> None:

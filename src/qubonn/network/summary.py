@@ -53,8 +53,7 @@ class Summary:
     @property
     def level_count(self) -> int | None:
         """Levels of neurons; None with cycles."""
-        levels = self.topology.levels_or_none(())
-        return None if levels is None else len(levels)
+        return len(self.topology.levels()) if self.topology.is_acyclic else None
 
     @property
     def packed_bytes(self) -> int:

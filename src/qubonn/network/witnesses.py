@@ -186,7 +186,7 @@ class _Walks:
         for part in joint.thresholds(joint.votes(done), self.classes):
             columns = self.columns[part.rows]
             directions = part.directions[np.arange(len(columns)), columns]
-            here = np.ix_(part.rows, joint.vote_sources)
+            here = np.ix_(part.rows, part.sources)
             gains = part.matrix.T[columns] * directions[:, np.newaxis]
             priorities[here] = done.activation_spins[here] * gains
         return priorities
