@@ -15,9 +15,9 @@ from qubonn.checks import SpinMatrix, require_count, require_matrix, require_spi
 from qubonn.errors import ShapeError
 from qubonn.inference.packing import (
     PackedInputs,
-    UnpackedInputs,
     Words,
     aligned_zeros,
+    pack_inputs,
     pack_parameters,
     threads_for,
 )
@@ -25,7 +25,7 @@ from qubonn.inference.program import BLOCK, CHUNK, Buffers, Program, Tables, pro
 from qubonn.topology import Topology
 
 ARCS_PER_THREAD = 10**8  # times examples; fewer are counted before a thread has started
-BLOCKS_AT_ONCE = 4  # of inputs that are still in the cache when they are read
+BLOCKS_AT_ONCE = 4  # between two checks for Ctrl-C
 CHUNKS = BLOCK // CHUNK
 has_run: set[bool] = set()  # whether kernels with planes and without are loaded
 
@@ -100,11 +100,11 @@ class PackedNetwork:
 
     # ---- helpers ----
 
-    def _checked(self, inputs: ArrayLike | PackedInputs) -> PackedInputs | UnpackedInputs:
+    def _packed(self, inputs: ArrayLike | PackedInputs) -> PackedInputs:
         count = self.topology.input_count
         if not isinstance(inputs, PackedInputs):
             matrix = require_matrix("inputs", inputs, columns=count, of="input neuron")
-            return UnpackedInputs(matrix)
+            return pack_inputs(matrix, self.thread_count)
         if inputs.input_count != count:
             raise ShapeError(
                 f"inputs must have {count} columns, one per input neuron; got {inputs!r}"
@@ -112,32 +112,27 @@ class PackedNetwork:
         return inputs
 
     def _run(
-        self,
-        unchecked: ArrayLike | PackedInputs,
-        *,
-        is_sums: bool = False,
-        are_spins: bool = False,
+        self, unpacked: ArrayLike | PackedInputs, *, is_sums: bool = False, are_spins: bool = False
     ) -> tuple[NDArray[np.int64], SpinMatrix]:
         """Return votes and spins, one of them without rows; threads run a few blocks at a time."""
-        inputs, columns = self._checked(unchecked), self.topology.output_count
+        inputs, columns = self._packed(unpacked), self.topology.output_count
         votes = np.empty((0 if are_spins else inputs.example_count, columns), dtype=np.int64)
         spins = np.empty((inputs.example_count if are_spins else 0, columns), dtype=np.int8)
         run_blocks: Any = import_module("qubonn.inference._word_kernels").run_blocks
         share: Any = import_module("qubonn.simd.threads").share
-        tables, chunk_count = self.program.tables, -(-inputs.example_count // CHUNK)
+        tables = self.program.tables
         buffers_of: dict[int, Any] = {}
 
         def run(first: int, end: int, thread: int) -> None:
             if thread not in buffers_of:
                 buffers_of[thread] = _new_buffers(tables)
-            chunks = first * CHUNKS, min(end * CHUNKS, chunk_count)
-            rows = slice(first * BLOCK, end * BLOCK)
-            words, results = inputs.words_of(*chunks).reshape(-1), (votes[rows], spins[rows])
+            words = inputs.words[first * CHUNKS : end * CHUNKS].reshape(-1)
+            results = (part[first * BLOCK : end * BLOCK] for part in (votes, spins))
             run_blocks(tables, words, self.words, *buffers_of[thread], is_sums, *results)
 
         work = self.topology.arc_count * self.member_count * inputs.example_count
         threads = threads_for(work, ARCS_PER_THREAD, self.thread_count)
-        share(run, -(-chunk_count // CHUNKS), threads, most_at_once=BLOCKS_AT_ONCE)
+        share(run, -(-inputs.example_count // BLOCK), threads, most_at_once=BLOCKS_AT_ONCE)
         has_run.add(bool(tables.plane_count))
         return votes, spins
 
