@@ -22,15 +22,14 @@ ZERO, ONE, SIGN_PLACE, SIGN = (np.uint64(word) for word in (0, 1, 63, 1 << 63))
 
 
 @njit(cache=True, nogil=True)
-def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes, spins):
-    """Fill the rows of `votes` and of `spins`, if they have any: one for each example.
+def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes):
+    """Fill the rows of `votes`, one for each example.
 
     A vote is the sum over members, rows of `parameters`, of an output's spins or pre-activations.
     `planes` is None where the program needs none; their kernels are not compiled then.
     """
-    example_count = max(len(votes), len(spins))
-    for block in range((example_count + BLOCK - 1) // BLOCK):
-        examples = min(BLOCK, example_count - block * BLOCK)
+    for block in range((len(votes) + BLOCK - 1) // BLOCK):
+        examples = min(BLOCK, len(votes) - block * BLOCK)
         chunk_count = (examples + CHUNK - 1) // CHUNK
         first_input = block * BLOCK * tables.input_row_count
         buffers.votes[:] = ZERO
@@ -51,7 +50,7 @@ def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes, spin
                     run_plane_step(
                         tables, step, own, block_inputs, buffers, planes, chunk_count, is_sums
                     )
-        write_votes(buffers.votes.view(np.int64), len(parameters), is_sums, block, votes, spins)
+        write_votes(buffers.votes.view(np.int64), len(parameters), is_sums, block, votes)
 
 
 @njit(cache=True)
@@ -88,8 +87,8 @@ def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums)
 
 
 @njit(cache=True)
-def write_votes(found, member_count, is_sums, block, votes, spins):
-    """Copy what a block of examples voted, chunks by outputs by examples, to rows of examples."""
+def write_votes(found, member_count, is_sums, block, votes):
+    """Copy the votes of a block, chunks by outputs by examples, to rows of examples."""
     output_count = votes.shape[1]
     for number in range(BLOCK // CHUNK * output_count):
         column, some = number % output_count, found[number * CHUNK : (number + 1) * CHUNK]
@@ -97,9 +96,6 @@ def write_votes(found, member_count, is_sums, block, votes, spins):
         for lane in range(min(CHUNK, len(votes) - first)):
             vote = some[lane]
             votes[first + lane, column] = vote if is_sums else 2 * vote - member_count
-        least = 0 if is_sums else member_count // 2
-        for lane in range(min(CHUNK, len(spins) - first)):
-            spins[first + lane, column] = 2 * (some[lane] > least) - 1
 
 
 @njit(cache=True, nogil=True)

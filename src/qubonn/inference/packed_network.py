@@ -26,7 +26,6 @@ from qubonn.topology import Topology
 
 ARCS_PER_THREAD = 10**8  # times examples; fewer are counted before a thread has started
 BLOCKS_AT_ONCE = 4  # between two checks for Ctrl-C
-CHUNKS = BLOCK // CHUNK
 has_run: set[bool] = set()  # whether kernels with planes and without are loaded
 
 
@@ -84,15 +83,15 @@ class PackedNetwork:
 
     def predict_outputs(self, inputs: ArrayLike | PackedInputs) -> SpinMatrix:
         """Return output activations, one row per example: the majority of members, ties to -1."""
-        return self._run(inputs, are_spins=True)[1]
+        return (self.votes(inputs) > 0) * np.int8(2) - np.int8(1)
 
     def votes(self, inputs: ArrayLike | PackedInputs) -> NDArray[np.int64]:
         """Return the sum over members of output activations, one row per example."""
-        return self._run(inputs)[0]
+        return self._votes(inputs, is_sums=False)
 
     def output_sums(self, inputs: ArrayLike | PackedInputs) -> NDArray[np.int64]:
         """Return the sum over members of output pre-activations, one row per example."""
-        return self._run(inputs, is_sums=True)[0]
+        return self._votes(inputs, is_sums=True)
 
     def __repr__(self) -> str:
         times = f"{self.member_count} x " if self.member_count != 1 else ""
@@ -111,13 +110,10 @@ class PackedNetwork:
             )
         return inputs
 
-    def _run(
-        self, unpacked: ArrayLike | PackedInputs, *, is_sums: bool = False, are_spins: bool = False
-    ) -> tuple[NDArray[np.int64], SpinMatrix]:
-        """Return votes and spins, one of them without rows; threads run a few blocks at a time."""
-        inputs, columns = self._packed(unpacked), self.topology.output_count
-        votes = np.empty((0 if are_spins else inputs.example_count, columns), dtype=np.int64)
-        spins = np.empty((inputs.example_count if are_spins else 0, columns), dtype=np.int8)
+    def _votes(self, unpacked: ArrayLike | PackedInputs, *, is_sums: bool) -> NDArray[np.int64]:
+        """Add up output spins, or pre-activations; threads run a few blocks at a time."""
+        inputs = self._packed(unpacked)
+        votes = np.empty((inputs.example_count, self.topology.output_count), dtype=np.int64)
         run_blocks: Any = import_module("qubonn.inference._word_kernels").run_blocks
         share: Any = import_module("qubonn.simd.threads").share
         tables = self.program.tables
@@ -126,15 +122,15 @@ class PackedNetwork:
         def run(first: int, end: int, thread: int) -> None:
             if thread not in buffers_of:
                 buffers_of[thread] = _new_buffers(tables)
-            words = inputs.words[first * CHUNKS : end * CHUNKS].reshape(-1)
-            results = (part[first * BLOCK : end * BLOCK] for part in (votes, spins))
-            run_blocks(tables, words, self.words, *buffers_of[thread], is_sums, *results)
+            words = inputs.words[first * BLOCK // CHUNK : end * BLOCK // CHUNK].reshape(-1)
+            some = votes[first * BLOCK : end * BLOCK]
+            run_blocks(tables, words, self.words, *buffers_of[thread], is_sums, some)
 
         work = self.topology.arc_count * self.member_count * inputs.example_count
         threads = threads_for(work, ARCS_PER_THREAD, self.thread_count)
         share(run, -(-inputs.example_count // BLOCK), threads, most_at_once=BLOCKS_AT_ONCE)
         has_run.add(bool(tables.plane_count))
-        return votes, spins
+        return votes
 
 
 def _new_buffers(tables: Tables) -> tuple[Buffers, Any]:
