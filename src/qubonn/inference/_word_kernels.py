@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from qubonn.inference._plane_kernels import run_plane_step
-from qubonn.inference.program import BLOCK, CHUNK, DENSE, Chunk
+from qubonn.inference.program import BLOCK, CHUNK, DENSE, Buffers, Chunk
 from qubonn.simd.words import finite, load_at, ones_of, positive, repeated, store_at
 
 THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # lanes: the examples of a chunk
@@ -22,17 +22,16 @@ ZERO, ONE, SIGN_PLACE, SIGN = (np.uint64(word) for word in (0, 1, 63, 1 << 63))
 
 
 @njit(cache=True, nogil=True)
-def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes):
-    """Fill the rows of `votes`, one for each example.
+def run_blocks(tables, inputs, parameters, words_of_neurons, planes, is_sums, votes, chunk_count):
+    """Add to `votes`, blocks x votes: by chunk, output, example.
 
-    A vote is the sum over members, rows of `parameters`, of an output's spins or pre-activations.
+    A vote is the sum over members, rows of `parameters`, of an output's bits or pre-activations.
     `planes` is None where the program needs none; their kernels are not compiled then.
     """
-    for block in range((len(votes) + BLOCK - 1) // BLOCK):
-        examples = min(BLOCK, len(votes) - block * BLOCK)
-        chunk_count = (examples + CHUNK - 1) // CHUNK
+    for block in range(len(votes)):
+        buffers = Buffers(words_of_neurons, votes[block])
+        chunks = min(BLOCK // CHUNK, chunk_count - block * (BLOCK // CHUNK))
         first_input = block * BLOCK * tables.input_row_count
-        buffers.votes[:] = ZERO
         for member in range(len(parameters)):
             for number in range(tables.opening if member else 0, len(tables.steps)):
                 step = tables.steps[number]
@@ -42,15 +41,14 @@ def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes):
                     if step["reads_inputs"]:
                         words, place, rows = inputs, first_input, tables.input_row_count
                     for first in range(0, step["count"], 64):
-                        for chunk in range(chunk_count):
+                        for chunk in range(chunks):
                             sources = Chunk(words, place + (chunk * rows + step["row"]) * CHUNK)
                             run_dense(tables, step, first, own, sources, buffers, chunk, is_sums)
                 elif planes is not None:
                     block_inputs = Chunk(inputs, first_input)
                     run_plane_step(
-                        tables, step, own, block_inputs, buffers, planes, chunk_count, is_sums
+                        tables, step, own, block_inputs, buffers, planes, chunks, is_sums
                     )
-        write_votes(buffers.votes.view(np.int64), len(parameters), is_sums, block, votes)
 
 
 @njit(cache=True)
@@ -84,18 +82,6 @@ def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums)
     spins = spins >> np.uint64(64 - neuron_count)
     row = chunk * tables.row_count + step["target_row"] + first // 64
     store_at(buffers.words, row * CHUNK, spins)
-
-
-@njit(cache=True)
-def write_votes(found, member_count, is_sums, block, votes):
-    """Copy the votes of a block, chunks by outputs by examples, to rows of examples."""
-    output_count = votes.shape[1]
-    for number in range(BLOCK // CHUNK * output_count):
-        column, some = number % output_count, found[number * CHUNK : (number + 1) * CHUNK]
-        first = block * BLOCK + number // output_count * CHUNK
-        for lane in range(min(CHUNK, len(votes) - first)):
-            vote = some[lane]
-            votes[first + lane, column] = vote if is_sums else 2 * vote - member_count
 
 
 @njit(cache=True, nogil=True)

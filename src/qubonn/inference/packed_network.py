@@ -21,7 +21,7 @@ from qubonn.inference.packing import (
     pack_parameters,
     threads_for,
 )
-from qubonn.inference.program import BLOCK, CHUNK, Buffers, Program, Tables, program_of
+from qubonn.inference.program import BLOCK, CHUNK, Program, Tables, program_of
 from qubonn.topology import Topology
 
 ARCS_PER_THREAD = 10**8  # times examples; fewer are counted before a thread has started
@@ -112,8 +112,8 @@ class PackedNetwork:
 
     def _votes(self, unpacked: ArrayLike | PackedInputs, *, is_sums: bool) -> NDArray[np.int64]:
         """Add up output spins, or pre-activations; threads run a few blocks at a time."""
-        inputs = self._packed(unpacked)
-        votes = np.empty((inputs.example_count, self.topology.output_count), dtype=np.int64)
+        inputs, output_count = self._packed(unpacked), self.topology.output_count
+        votes = aligned_zeros(-(-inputs.example_count // BLOCK), output_count * BLOCK)
         run_blocks: Any = import_module("qubonn.inference._word_kernels").run_blocks
         share: Any = import_module("qubonn.simd.threads").share
         tables = self.program.tables
@@ -122,25 +122,26 @@ class PackedNetwork:
         def run(first: int, end: int, thread: int) -> None:
             if thread not in buffers_of:
                 buffers_of[thread] = _new_buffers(tables)
-            words = inputs.words[first * BLOCK // CHUNK : end * BLOCK // CHUNK].reshape(-1)
-            some = votes[first * BLOCK : end * BLOCK]
-            run_blocks(tables, words, self.words, *buffers_of[thread], is_sums, some)
+            words = inputs.words[first * BLOCK // CHUNK : end * BLOCK // CHUNK]
+            known, out = (tables, words.reshape(-1), self.words), (votes[first:end], len(words))
+            run_blocks(*known, *buffers_of[thread], is_sums, *out)
 
         work = self.topology.arc_count * self.member_count * inputs.example_count
         threads = threads_for(work, ARCS_PER_THREAD, self.thread_count)
-        share(run, -(-inputs.example_count // BLOCK), threads, most_at_once=BLOCKS_AT_ONCE)
+        share(run, len(votes), threads, most_at_once=BLOCKS_AT_ONCE)
         has_run.add(bool(tables.plane_count))
-        return votes
+        by_chunk = votes.view(np.int64).reshape(-1, output_count, CHUNK).swapaxes(1, 2)
+        counts = by_chunk.reshape(-1, output_count)[: inputs.example_count]
+        return counts if is_sums else 2 * counts - self.member_count
 
 
-def _new_buffers(tables: Tables) -> tuple[Buffers, Any]:
-    """Return what one thread works with: words and votes, and planes where there are any."""
-    words, votes = (aligned_zeros(rows * BLOCK) for rows in (tables.row_count, tables.output_count))
-    buffers = Buffers(words, votes)
+def _new_buffers(tables: Tables) -> tuple[Words, Any]:
+    """Return what one thread works with: words of neurons, and planes where there are any."""
+    words = aligned_zeros(tables.row_count * BLOCK)
     if not tables.plane_count:
-        return buffers, None
+        return words, None
     planes: Any = import_module("qubonn.inference._plane_kernels").Planes
-    return buffers, planes(
+    return words, planes(
         nodes=aligned_zeros(8 * tables.plane_count),
         order=np.zeros(tables.widest + 16, dtype=np.int64),
         counters=aligned_zeros(16 * 40),

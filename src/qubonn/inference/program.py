@@ -62,7 +62,7 @@ class Chunk(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """What one thread writes for a block of examples."""
+    """What the kernels write for a block of examples."""
 
     words: NDArray[np.uint64]  # of neurons
     votes: NDArray[np.uint64]  # of outputs
