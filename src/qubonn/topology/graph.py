@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import IntVector, require_count, require_indices, require_memory
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.topology.layers import Dense, Layer, Shape, layered_arcs, read_notation
-from qubonn.topology.thinning import Thinning, thin
+from qubonn.topology.networkx import read_graph, to_graph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,14 +118,10 @@ class Topology:
         arcs in the order of graph.edges, unless all have an attribute `arc_number`. Edges with the
         same attribute `weight_number` share a weight.
         """
-        from qubonn.topology.networkx import read_graph
-
         return cls.from_arcs(**read_graph(graph, inputs, outputs))
 
     def to_networkx(self) -> Any:
         """Return a networkx MultiDiGraph; nodes have a `role`, edges a `weight_number`."""
-        from qubonn.topology.networkx import to_graph
-
         return to_graph(self)
 
     # ---- nodes and arcs ----
@@ -240,9 +236,38 @@ class Topology:
         is_inside: NDArray[np.bool_] = component[sources] == component[targets]
         return arcs[is_inside]
 
-    def thin(self, dropped: Iterable[int]) -> Thinning:
-        """Remove nodes and the arcs that touch them; see `qubonn.topology.thinning`."""
-        return thin(self, dropped)
+    def thin(self, dropped: Iterable[int]) -> "Thinning":
+        """Remove the `dropped` nodes and every arc that touches one; outputs stay.
+
+        A weight is removed when its last arc is. A neuron that loses all predecessors stays, with
+        its bias alone. Paper, section "A dropout algorithm".
+
+        >>> thinning = Topology.dense(3, 2, 1).thin([0, 4])
+        >>> thinning.topology
+        Topology(2 inputs, 1 hidden, 1 output: 4 nodes, 3 arcs, 3 weights)
+        >>> thinning.node_of, thinning.weight_of
+        (array([1, 2, 3, 5]), array([1, 2, 6]))
+        """
+        nodes = require_indices("dropped nodes", dropped, below=self.node_count)
+        outputs = nodes[nodes >= self.outputs.start]
+        if len(outputs):
+            raise TopologyError(
+                f"outputs must stay; got output {outputs[0]} among the dropped nodes"
+            )
+        is_kept = np.ones(self.node_count, dtype=bool)
+        is_kept[nodes] = False
+        arcs = np.flatnonzero(is_kept[self.source_of] & is_kept[self.target_of])
+        weights, weight_of = np.unique(self.weight_of[arcs], return_inverse=True)
+        nodes_left, input_count = np.flatnonzero(is_kept), int(is_kept[: self.input_count].sum())
+        ends = (np.cumsum(is_kept) - 1)[np.stack([self.source_of[arcs], self.target_of[arcs]])]
+        thinned = Topology(input_count, self.output_count, len(nodes_left), *ends, weight_of)
+        return Thinning(
+            topology=thinned,
+            node_of=_read_only(nodes_left),
+            neuron_of=_read_only(nodes_left[input_count:] - self.input_count),
+            arc_of=_read_only(arcs),
+            weight_of=_read_only(weights),
+        )
 
     # ---- picture, equality and text ----
 
@@ -314,6 +339,25 @@ class Topology:
     def _uncut_arcs(self, cut: tuple[int, ...]) -> IntVector:
         nodes = require_indices("cut nodes", cut, below=self.node_count)
         return np.flatnonzero(~np.isin(self.source_of, nodes))
+
+
+@dataclass(frozen=True, eq=False)
+class Thinning:
+    """A thinned topology whose node, neuron, arc or weight i was number ``..._of[i]`` before.
+
+    Neurons are the non-input nodes counted from 0, as in ``network.bias_spins``.
+    """
+
+    topology: Topology
+    node_of: IntVector
+    neuron_of: IntVector
+    arc_of: IntVector
+    weight_of: IntVector
+
+    @property
+    def input_columns(self) -> IntVector:
+        """Columns of the original inputs that the thinned network still reads."""
+        return self.node_of[: self.topology.input_count]
 
 
 def _ranges(starts: IntVector, ends: IntVector) -> IntVector:
