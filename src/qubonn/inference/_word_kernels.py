@@ -34,30 +34,26 @@ def run_blocks(tables, inputs, parameters, words_of_neurons, planes, is_sums, vo
         first_input = block * BLOCK * tables.input_row_count
         for member in range(len(parameters)):
             for number in range(tables.opening if member else 0, len(tables.steps)):
-                step = tables.steps[number]
-                own = parameters[member]
+                step, own = tables.steps[number], parameters[member]
+                place = step["row"] * CHUNK
+                rows = Chunk(buffers.words, place, tables.row_count * CHUNK)
+                if step["reads_inputs"]:
+                    rows = Chunk(inputs, first_input + place, tables.input_row_count * CHUNK)
                 if step["kind"] == DENSE:
-                    words, place, rows = buffers.words, 0, tables.row_count
-                    if step["reads_inputs"]:
-                        words, place, rows = inputs, first_input, tables.input_row_count
                     for first in range(0, step["count"], 64):
                         for chunk in range(chunks):
-                            sources = Chunk(words, place + (chunk * rows + step["row"]) * CHUNK)
-                            run_dense(tables, step, first, own, sources, buffers, chunk, is_sums)
+                            run_dense(tables, step, first, own, rows, buffers, chunk, is_sums)
                 elif planes is not None:
-                    block_inputs = Chunk(inputs, first_input)
-                    run_plane_step(
-                        tables, step, own, block_inputs, buffers, planes, chunks, is_sums
-                    )
+                    run_plane_step(tables, step, own, rows, buffers, planes, chunks, is_sums)
 
 
 @njit(cache=True)
-def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums):
+def run_dense(tables, step, first, parameters, rows, buffers, chunk, is_sums):
     """Compute up to 64 neurons of a layer, from `first` on, for one chunk of examples.
 
-    They read `sources`; their own word goes to the buffers, and outputs add to the votes there.
+    They read `rows`; their own word goes to the buffers, and outputs add to the votes there.
     """
-    first_vote = chunk * tables.output_count * CHUNK
+    first_word, first_vote = rows.first + chunk * rows.stride, chunk * tables.output_count * CHUNK
     fan_in, neuron_count = step["fan_in"], min(64, step["count"] - first)
     word_count = (fan_in + 63) // 64
     weight = step["weight_word"] + first * word_count
@@ -67,7 +63,7 @@ def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums)
         half = np.uint64(fan_in // 2) + ((biases >> np.uint64(neuron)) & ONE)
         excess = repeated(ZERO, THIRTY_TWO) - half
         for word in range(word_count):
-            known = load_at(sources.words, sources.first + word * CHUNK, THIRTY_TWO)
+            known = load_at(rows.words, first_word + word * CHUNK, THIRTY_TWO)
             excess = excess + ones_of(known ^ parameters[weight + word])
         weight += word_count
         spins = (spins >> ONE) | (excess & SIGN)

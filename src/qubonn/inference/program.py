@@ -55,10 +55,11 @@ class Tables(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Words of 32 examples: the flat array that holds them, and where they begin."""
+    """Words of the first 32 examples of a block, in a flat array, and the way to the next 32."""
 
     words: NDArray[np.uint64]
     first: int
+    stride: int  # from a chunk to the next
 
 
 class Buffers(NamedTuple):
