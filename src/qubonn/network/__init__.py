@@ -6,11 +6,4 @@ from qubonn.network.robustness import Robustness
 from qubonn.network.settling import Settled, Settling
 from qubonn.network.summary import Summary
 
-__all__ = [
-    "BinaryNetwork",
-    "Margins",
-    "Robustness",
-    "Settled",
-    "Settling",
-    "Summary",
-]
+__all__ = ["BinaryNetwork", "Margins", "Robustness", "Settled", "Settling", "Summary"]

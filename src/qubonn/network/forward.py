@@ -6,6 +6,7 @@ Topology, parameters, input spins -> activations and pre-activations.  Paper, eq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -116,9 +117,10 @@ def plan_levels(
 ) -> tuple[LevelPlan, ...]:
     """Prepare a forward pass in which the activations of the nodes in `cut` are given."""
     plan = []
-    for arcs in _arcs_of_levels(topology, tuple(cut)):
-        level_biases = biases[arcs.nodes - topology.input_count].astype(np.float32)
-        plan.append(LevelPlan(arcs.nodes, arcs.sources, _matrix(arcs, weights), level_biases))
+    for nodes, sources, place, weight_of in _arcs_of_levels(topology, tuple(cut)):
+        matrix = _matrix((len(sources), len(nodes)), place, weights[weight_of])
+        level_biases = biases[nodes - topology.input_count].astype(np.float32)
+        plan.append(LevelPlan(nodes, sources, matrix, level_biases))
     return tuple(plan)
 
 
@@ -161,36 +163,27 @@ def chunks(row_count: int, node_count: int) -> Iterator[slice]:
     return (slice(start, min(start + size, row_count)) for start in range(0, row_count, size))
 
 
-@dataclass(frozen=True, eq=False)
-class _LevelArcs:
-    """The arcs into one level, as places in its matrix; the same for all networks of a topology."""
-
-    nodes: IntVector
-    sources: IntVector
-    place: IntVector  # of each arc in the flattened matrix, sources x nodes
-    weights: IntVector  # of each arc
-
-
 @lru_cache(maxsize=16)
-def _arcs_of_levels(topology: Topology, cut: tuple[int, ...]) -> tuple[_LevelArcs, ...]:
-    """Sort the arcs by the level of their target."""
+def _arcs_of_levels(topology: Topology, cut: tuple[int, ...]) -> list[tuple[IntVector, ...]]:
+    """Return for each level its nodes, their sources, and of each arc its place and its weight.
+
+    The place is in the flattened matrix, sources x nodes. All networks of a topology have the same.
+    """
     found = []
     for nodes in topology.levels(cut):
         arcs = np.flatnonzero(np.isin(topology.target_of, nodes))
         sources, source_row = np.unique(topology.source_of[arcs], return_inverse=True)
         target_column = np.searchsorted(nodes, topology.target_of[arcs])
         place = source_row * len(nodes) + target_column
-        found.append(_LevelArcs(nodes, sources, place, topology.weight_of[arcs]))
-    return tuple(found)
+        found.append((nodes, sources, place, topology.weight_of[arcs]))
+    return found
 
 
-def _matrix(arcs: _LevelArcs, weights: SpinVector) -> Any:
-    shape = rows, columns = len(arcs.sources), len(arcs.nodes)
-    values = weights[arcs.weights]
-    if 8 * len(values) >= rows * columns:
-        flat = np.bincount(arcs.place, weights=values, minlength=rows * columns)
+def _matrix(shape: tuple[int, int], place: IntVector, values: SpinVector) -> Any:
+    if 8 * len(values) >= prod(shape):
+        flat = np.bincount(place, weights=values, minlength=prod(shape))
         return flat.astype(np.float32).reshape(shape)
     from scipy.sparse import coo_array
 
-    places = np.divmod(arcs.place, columns)
+    places = np.divmod(place, shape[1])
     return coo_array((values.astype(np.float32), places), shape=shape).tocsr()

@@ -89,15 +89,13 @@ def settle(
     reached = _asynchronous(conditions, start, seed, start_count, sweep_count)
     wrong_counts = conditions.inconsistencies(reached)
     consistent = reached[wrong_counts == 0]
-    closest = reached[np.argmin(wrong_counts)]
     cut = feedback_nodes(network.topology, conditions.held, most=most)
     is_exact = len(cut) <= most
     if is_exact:
         consistent = np.concatenate([consistent, *_exact(conditions, cut)])
     _, first = np.unique(consistent, axis=0, return_index=True)
     states = consistent[np.sort(first)]
-    if len(states):
-        closest = states[0]
+    closest = states[0] if len(states) else reached[np.argmin(wrong_counts)]
     if len(states) > 1:
         outcome = Settling.SEVERAL
     elif is_exact:
