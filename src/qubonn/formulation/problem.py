@@ -109,9 +109,11 @@ class TrainingProblem:
         # checked, frozen and as spins before anything is built on them
         columns = require_topology(self.topology).input_count
         inputs = require_real_matrix("inputs", self.inputs, columns=columns, of="input neuron")
-        _set(self, "inputs", sign(inputs))
-        columns = self.topology.output_count
-        _set(self, "outputs", self._spins("outputs", self.outputs, columns, "output neuron"))
+        size = {"columns": self.topology.output_count, "rows": len(inputs)}
+        outputs = require_spin_matrix("outputs", self.outputs, of="output neuron", **size)
+        for name, spins in (("inputs", sign(inputs)), ("outputs", outputs.copy())):
+            spins.setflags(write=False)
+            object.__setattr__(self, name, spins)
         for name in ("product_strength", "margin_strength"):
             object.__setattr__(self, name, require_strength(name, getattr(self, name)))
         if self.output_strength is not None:
@@ -306,12 +308,9 @@ class TrainingProblem:
             chosen.append(states[np.argmin(wrong_count)])
         return np.stack(chosen)
 
-    def _spins(self, name: str, values: ArrayLike, columns: int, of: str) -> SpinMatrix:
-        rows = self.example_count
-        return require_spin_matrix(name, values, columns=columns, of=of, rows=rows)
-
     def _checked_activations(self, activations: ArrayLike) -> SpinMatrix:
-        spins = self._spins("activations", activations, self.topology.node_count, "node")
+        size = {"columns": self.topology.node_count, "rows": self.example_count}
+        spins = require_spin_matrix("activations", activations, of="node", **size)
         known_spins = 2 * self.variables.known_bits - 1
         differs = (spins != known_spins) & self.variables.structure.is_known
         if differs.any():
@@ -322,9 +321,3 @@ class TrainingProblem:
                 f"has {known_spins[example, node]:+d}"
             )
         return spins
-
-
-def _set(record: object, name: str, array: NDArray[np.int8]) -> None:
-    array = array.copy()
-    array.setflags(write=False)
-    object.__setattr__(record, name, array)

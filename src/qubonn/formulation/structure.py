@@ -52,7 +52,7 @@ class Alike:
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What a topology needs in each example, once it is said which nodes are known."""
+    """What a topology needs in each example, given which nodes are known."""
 
     topology: Topology
     is_known: NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""Who is which variable: the one order in which a training problem becomes bits.
+"""The variables of a training problem, in the one order in which it becomes bits.
 
 Structure, known bits of every example -> variable numbers and labels.
 
@@ -104,7 +104,7 @@ class Variables:
 
 @dataclass(frozen=True, eq=False)
 class Labels(Sequence[Label]):
-    """The labels of all variables, made when asked for.
+    """The labels of all variables, computed on access.
 
     ``("weight", w)``, ``("bias", node)``, ``("activation", example, node)``,
     ``("count", example, node, bit)``, ``("product", example, arc)``.

@@ -169,7 +169,7 @@ def _arcs_of_levels(topology: Topology, cut: tuple[int, ...]) -> list[tuple[IntV
 
     The place is in the flattened matrix, sources x nodes. All networks of a topology have the same.
     """
-    found = []
+    found: list[tuple[IntVector, ...]] = []
     for nodes in topology.levels(cut):
         arcs = np.flatnonzero(np.isin(topology.target_of, nodes))
         sources, source_row = np.unique(topology.source_of[arcs], return_inverse=True)

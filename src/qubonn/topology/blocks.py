@@ -1,10 +1,9 @@
-"""Neurons of one shape, grouped in one place for the QUBO, for prediction in bits and for export.
+"""Groups of neurons of one shape, for the QUBO, for prediction in bits and for export.
 
 Topology, neurons -> groups with one fan-in; acyclic topology -> levels of blocks: the same filters
 at one position or at many. A dense layer is a block with one position; a convolution is a block
 with a position for each place of its filters; a neuron with sources and weights of its own is a
-block by itself. The reference forward pass has no use for shapes: it multiplies by one matrix per
-level, whatever the fan-in. Nor have the engines: their tables list arcs by weight and by target.
+block by itself.
 """
 
 from collections.abc import Iterator

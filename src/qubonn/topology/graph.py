@@ -259,8 +259,10 @@ class Topology:
         arcs = np.flatnonzero(is_kept[self.source_of] & is_kept[self.target_of])
         weights, weight_of = np.unique(self.weight_of[arcs], return_inverse=True)
         nodes_left, input_count = np.flatnonzero(is_kept), int(is_kept[: self.input_count].sum())
-        ends = (np.cumsum(is_kept) - 1)[np.stack([self.source_of[arcs], self.target_of[arcs]])]
-        thinned = Topology(input_count, self.output_count, len(nodes_left), *ends, weight_of)
+        number = np.cumsum(is_kept) - 1
+        sources, targets = number[self.source_of[arcs]], number[self.target_of[arcs]]
+        counts = input_count, self.output_count, len(nodes_left)
+        thinned = Topology(*counts, sources, targets, weight_of)
         return Thinning(
             topology=thinned,
             node_of=_read_only(nodes_left),
