@@ -120,11 +120,8 @@ class JointNetwork:
         return sources, matrix
 
     def _bounds(self, done: ForwardPass) -> IntVector:
-        spins, votes, rows = (
-            done.activation_spins,
-            self.votes(done),
-            np.arange(len(done.pre_activations)),
-        )
+        spins, votes = done.activation_spins, self.votes(done)
+        rows = np.arange(len(votes))
         reach = np.ones(spins.shape, dtype=np.int64)  # fewest input flips that change a node
         for level in self.plan:
             sums = done.pre_activations[:, level.nodes - self.input_count]
