@@ -281,6 +281,7 @@ def test_an_interrupted_classifier_is_still_interrupted_when_reloaded(
     class Stopping(Strange):
         def solve(self, problem: qn.TrainingProblem, **options: Any) -> Any:
             options["report"] = lambda step: step.part > 0.5
+            options["target_energy"] = -1e6  # out of reach; reports then come every ten sweeps
             return super().solve(problem, **options)
 
     classifier = quick(solver=Stopping())
