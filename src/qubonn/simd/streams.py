@@ -1,6 +1,6 @@
 """Replicas in lanes: bits as masks, a random stream for each lane, Metropolis thresholds.
 
-Bits <-> masks; seeds -> streams -> thresholds. What a lane draws depends on its own seed only.
+Bits <-> masks; seeds -> streams -> thresholds. The draws of a lane depend on its own seed only.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from qubonn.simd.vectors import as_bits, as_float, at_most, fused, load, store, 
 
 
 def lane_count_for(replica_count, thread_count):
-    """Return the block size that is quickest: 64, or less where threads would go idle."""
+    """Return the fastest number of lanes: 64, or fewer if some threads would be idle."""
     share = -(-replica_count // max(thread_count, 1))
     return 16 if share <= 16 else 32 if share <= 32 else 64
 
@@ -18,7 +18,7 @@ def lane_count_for(replica_count, thread_count):
 def pack_states(bits, lane_count):
     """Turn bits, replicas x variables, into masks, blocks x variables: lane r is bit r of a mask.
 
-    The lanes that the last block has too many start at zero.
+    Unused lanes of the last block are zero.
     """
     replica_count, variable_count = bits.shape
     block_count = -(-replica_count // lane_count)
@@ -41,7 +41,7 @@ def unpack_states(states, replica_count):
 
 
 def start_generators(seeds, lane_count):
-    """Turn one uint64 seed a replica into streams of xoshiro128+, blocks x 4 words x lanes."""
+    """Turn a uint64 seed for each replica into xoshiro128+ streams, blocks x 4 words x lanes."""
     block_count = -(-len(seeds) // lane_count)
     padded = np.zeros(block_count * lane_count, dtype=np.uint64)
     padded[: len(seeds)] = seeds
@@ -62,9 +62,9 @@ def _splitmix(seeds, step):
 
 LN2 = np.float32(np.log(2.0))
 HOTTEST = 1e30  # in units of energy; float32 must hold some 200 times this
-# A minimax polynomial for m - 1 - log2(m), m in [1, 2), right to 1.3e-5. Its constant also holds
-# 158, for the float's exponent (127) and the 31 bits of a draw, and 3e-5 so that rounding makes no
-# threshold negative: a change of energy of 0 is always accepted.
+# A minimax polynomial for m - 1 - log2(m), m in [1, 2), accurate to 1.3e-5. Its constant also
+# holds 158, for the float's exponent (127) and the 31 bits of a draw, and 3e-5 so that rounding
+# makes no threshold negative: a change of energy of 0 is always accepted.
 C0, C1, C2, C3, C4, C5 = (
     np.float32(value)
     for value in (159.80040, -4.0917108, 3.5507929, -1.6311488, 0.41656369, -0.044873610)
@@ -73,16 +73,16 @@ C0, C1, C2, C3, C4, C5 = (
 
 @njit(inline="always")
 def threshold_scale(temperature):
-    """Return T ln 2 as the float32 that `threshold` wants."""
+    """Return T ln 2, the scale of `threshold`, as float32."""
     return np.float32(min(temperature, HOTTEST)) * LN2
 
 
 @njit(inline="always")
 def threshold(draw, scale):
-    """Return -T ln(u) for 31 random bits a lane, u = odd / 2**31; accepts with exp(-dE/T) to 5e-5.
+    """Return -T ln(u), u = odd / 2**31, for 31 random bits a lane.
 
-    The bits of a float, read as an integer, are a piecewise linear logarithm; the polynomial in the
-    mantissa m bends it right.
+    Acceptance probabilities are within 5e-5 of exp(-dE/T). The bits of a float, read as an integer,
+    are a piecewise linear logarithm; a polynomial in the mantissa m corrects it.
     """
     bits = as_bits(to_float((draw >> 1) | 1))
     m = as_float((bits & 0x007FFFFF) | 0x3F800000)
@@ -96,7 +96,7 @@ def threshold(draw, scale):
 
 @njit(inline="always")
 def next_random(stream):
-    """Return 32 random bits a lane and the four new words of xoshiro128+ (Blackman and Vigna)."""
+    """Return 32 random bits a lane and the next state of xoshiro128+ (Blackman and Vigna)."""
     a, b, c, d = stream
     draw = a + d
     shifted = b << 9
@@ -132,17 +132,16 @@ def load_generator(generator, states):
 
 @njit(inline="always")
 def store_generator(generator, stream):
-    """Keep the four words of every lane's stream for the next slice."""
+    """Write the four words of every lane's stream."""
     for word in range(4):
         store(generator, word, stream[word])
 
 
 @njit(cache=True)
 def draw_thresholds(thresholds, states, generator, temperature):
-    """Fill `thresholds` (proposals x lanes, float32) with those the block would meet next.
+    """Fill `thresholds` (proposals x lanes, float32) with the next of a block's streams.
 
-    Of `states` only the type matters. The generator moves on. Tests use this to follow the kernels
-    step by step.
+    Only the type of `states` matters. The generator advances.
     """
     stream = load_generator(generator, states)
     scale = threshold_scale(temperature)

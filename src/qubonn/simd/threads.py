@@ -1,8 +1,8 @@
-"""Threads: share work among plain ones, or set the number that Numba's kernels may use.
+"""Threads: share work among Python's, or set the number that Numba's kernels may use.
 
-Predictions are made inside other programs' servers and worker processes: `share` starts plain
-threads that end with the call, for kernels that release Python's lock. Numba's own might be used
-by one caller at a time, or not survive a fork.
+Predictions run inside other programs' servers and worker processes, where Numba's own threads may
+serve only one caller at a time, or not survive a fork. So `share` starts Python threads that end
+with the call, for kernels that release the GIL.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 import numba
 
-PIECES_PER_THREAD = 4  # so that threads end together, and Ctrl-C is noticed
+PIECES_PER_THREAD = 4  # so that threads end together, and Ctrl-C is handled soon
 
 
 def share(
@@ -24,9 +24,9 @@ def share(
 ) -> None:
     """Call ``work(first, end, thread)`` on pieces of `item_count` items, each once.
 
-    A thread that is free takes the next piece, of `most_at_once` items or fewer. At most as many
-    threads as there are cores; None means all. The caller is one of them. Errors and Ctrl-C end the
-    call after the pieces that are under way.
+    Idle threads start the next piece, of at most `most_at_once` items. There are at most as many
+    threads as cores, and None means as many; the calling thread is one of them. After an error or
+    Ctrl-C the pieces that are running are finished, and no others are started.
     """
     most = numba.config.NUMBA_NUM_THREADS
     thread_count = min(thread_count or most, most, max(item_count, 1))
@@ -61,9 +61,9 @@ def share(
 
 
 def _wait_for(end: Event, errors: list[BaseException]) -> None:
-    """Wait for a thread, also where Ctrl-C comes meanwhile: it still changes the caller's arrays.
+    """Wait for a thread even after Ctrl-C, because it still writes to the caller's arrays.
 
-    Not by `join`: once interrupted, that takes the thread for ended (CPython 3.11).
+    Not by `join`: once interrupted, it assumes that the thread has ended (CPython 3.11).
     """
     while not end.is_set():
         try:

@@ -1,9 +1,9 @@
 """Lanes: a vector type for Numba, so that kernels can work on many replicas in one instruction.
 
-Rows of matrices <-> lanes; arithmetic, comparison, choice and sums on lanes. Numba would widen
-small integers to 64 bits and would not vectorise across lanes. Without the compiler
-(NUMBA_DISABLE_JIT=1) lanes are NumPy arrays and the same kernels run unchanged. Numba caches by a
-kernel's own file only: after a change here, touch the kernels.
+Rows of matrices <-> lanes; arithmetic, comparison, choice and sums on lanes. Without it Numba would
+widen small integers to 64 bits and would not vectorise across lanes. Without the compiler
+(NUMBA_DISABLE_JIT=1) lanes are NumPy arrays and the same kernels run unchanged. Numba invalidates
+the cache of a kernel by the kernel's own file only: after a change here, touch the kernels.
 """
 
 import operator
@@ -40,7 +40,7 @@ def is_negative(lanes):
 
 
 def choose(mask, if_set, if_clear):
-    """Return in each lane one of two values by the lane's bit in the mask."""
+    """Return `if_set` in the lanes whose bit in the mask is set, `if_clear` in the others."""
     is_set = np.unpackbits(np.array([mask]).view(np.uint8), bitorder="little")
     return np.where(is_set, if_set, if_clear)
 
@@ -67,7 +67,7 @@ def as_bits(lanes):
 
 
 def as_float(lanes):
-    """Return uint32 taken for the bits of float32."""
+    """Return the float32 numbers whose bits are these uint32."""
     return lanes.view(np.float32)
 
 
@@ -82,7 +82,7 @@ def widen(lanes):
 
 
 # ---- lanes, for the compiler -------------------------------------------------------------------
-# A vector type of LLVM, which maps it to whatever vector registers the machine has.
+# A vector type of LLVM, which maps it to the vector registers of the machine.
 
 MASK_TYPES = {16: types.uint16, 32: types.uint32, 64: types.uint64}
 
@@ -121,24 +121,54 @@ def _repeated(builder, scalar, count):
     return builder.shuffle_vector(first, undefined, zeros)
 
 
+def define_unary(function, result_of):
+    """Return a decorator: compiled code calls the decorated function in place of `function`.
+
+    It is given a builder, the type of the lanes and a vector; `result_of` gives the result's type.
+    """
+
+    def define(build):
+        @intrinsic
+        def operate(typing_context, lanes):
+            def emit(context, builder, signature, values):
+                return build(builder, lanes, values[0])
+
+            return result_of(lanes)(lanes), emit
+
+        overload(function)(lambda lanes: lambda lanes: operate(lanes))
+
+    return define
+
+
+def _define_binary(function, result_of=lambda lanes: lanes):
+    """Return a decorator as `define_unary` does, for two operands; one may be a scalar."""
+
+    def define(build):
+        @intrinsic
+        def operate(typing_context, left, right):
+            lanes = left if isinstance(left, Lanes) else right
+
+            def emit(context, builder, signature, values):
+                operands = _vectors(context, builder, lanes, signature.args, values)
+                return build(builder, lanes, *operands)
+
+            return result_of(lanes)(types.unliteral(left), types.unliteral(right)), emit
+
+        @overload(function)
+        def operator_of_lanes(left, right):
+            if isinstance(left, Lanes) or isinstance(right, Lanes):
+                return lambda left, right: operate(left, right)
+            return None
+
+    return define
+
+
 def _define_operator(function, integer_instruction, float_instruction=None):
-    @intrinsic
-    def operate(typing_context, left, right):
-        lanes = left if isinstance(left, Lanes) else right
+    @_define_binary(function)
+    def build(builder, lanes, left, right):
         is_float = lanes.element == types.float32
         instruction = float_instruction if is_float else integer_instruction
-
-        def emit(context, builder, signature, values):
-            operands = _vectors(context, builder, lanes, signature.args, values)
-            return getattr(builder, instruction)(*operands)
-
-        return lanes(types.unliteral(left), types.unliteral(right)), emit
-
-    @overload(function)
-    def operator_of_lanes(left, right):
-        if isinstance(left, Lanes) or isinstance(right, Lanes):
-            return lambda left, right: operate(left, right)
-        return None
+        return getattr(builder, instruction)(left, right)
 
 
 _define_operator(operator.add, "add", "fadd")
@@ -151,60 +181,53 @@ _define_operator(operator.lshift, "shl")
 _define_operator(operator.rshift, "lshr")
 
 
-def _define_conversion(function, instruction, element):
-    @intrinsic
-    def convert(typing_context, lanes):
-        result = Lanes(element, lanes.count)
-
-        def emit(context, builder, signature, values):
-            return getattr(builder, instruction)(values[0], context.get_value_type(result))
-
-        return result(lanes), emit
-
-    overload(function)(lambda lanes: lambda lanes: convert(lanes))
+def _define_conversion(function, instruction, element, llvm_element):
+    @define_unary(function, lambda lanes: Lanes(element, lanes.count))
+    def build(builder, lanes, vector):
+        return getattr(builder, instruction)(vector, ir.VectorType(llvm_element, lanes.count))
 
 
-_define_conversion(to_float, "sitofp", types.float32)
-_define_conversion(as_bits, "bitcast", types.uint32)
-_define_conversion(as_float, "bitcast", types.float32)
+_define_conversion(to_float, "sitofp", types.float32, ir.FloatType())
+_define_conversion(as_bits, "bitcast", types.uint32, ir.IntType(32))
+_define_conversion(as_float, "bitcast", types.float32, ir.FloatType())
+_define_conversion(widen, "sext", types.int32, ir.IntType(32))
 
 
-@intrinsic
-def _larger(typing_context, left, right):
-    def emit(context, builder, signature, values):
-        operands = _vectors(context, builder, left, signature.args, values)
-        return builder.select(builder.icmp_signed(">", *operands), *operands)
+@_define_binary(larger)
+def _(builder, lanes, left, right):
+    return builder.select(builder.icmp_signed(">", left, right), left, right)
 
-    return left(left, types.unliteral(right)), emit
+
+@_define_binary(at_most, lambda lanes: MASK_TYPES[lanes.count])
+def _(builder, lanes, left, right):
+    return builder.bitcast(builder.fcmp_ordered("<=", left, right), ir.IntType(lanes.count))
+
+
+@define_unary(is_negative, lambda lanes: MASK_TYPES[lanes.count])
+def _(builder, lanes, vector):
+    is_below = builder.icmp_signed("<", vector, ir.Constant(vector.type, None))
+    return builder.bitcast(is_below, ir.IntType(lanes.count))
+
+
+@define_unary(sum_of, lambda lanes: types.int64)
+def _(builder, lanes, vector):
+    wide = builder.sext(vector, ir.VectorType(ir.IntType(64), lanes.count))
+    return call_llvm(builder, f"llvm.vector.reduce.add.v{lanes.count}i64", ir.IntType(64), [wide])
+
+
+def call_llvm(builder, name, result, operands):
+    """Call an intrinsic function of LLVM; all operands are of one type."""
+    kind = ir.FunctionType(result, [operands[0].type] * len(operands))
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), operands)
 
 
 @intrinsic
 def _fused(typing_context, left, right, addend):
     def emit(context, builder, signature, values):
         operands = _vectors(context, builder, left, signature.args, values)
-        vector = operands[0].type
-        kind = ir.FunctionType(vector, [vector] * 3)
-        fma = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{left.count}f32")
-        return builder.call(fma, operands)
+        return call_llvm(builder, f"llvm.fma.v{left.count}f32", operands[0].type, operands)
 
     return left(left, right, addend), emit
-
-
-@intrinsic
-def _at_most(typing_context, left, right):
-    def emit(context, builder, signature, values):
-        return builder.bitcast(builder.fcmp_ordered("<=", *values), ir.IntType(left.count))
-
-    return MASK_TYPES[left.count](left, right), emit
-
-
-@intrinsic
-def _is_negative(typing_context, lanes):
-    def emit(context, builder, signature, values):
-        zero = ir.Constant(values[0].type, None)
-        return builder.bitcast(builder.icmp_signed("<", values[0], zero), ir.IntType(lanes.count))
-
-    return MASK_TYPES[lanes.count](lanes), emit
 
 
 @intrinsic
@@ -216,29 +239,8 @@ def _choose(typing_context, mask, if_set, if_clear):
     return if_set(MASK_TYPES[if_set.count], if_set, if_set), emit
 
 
-@intrinsic
-def _sum_of(typing_context, lanes):
-    def emit(context, builder, signature, values):
-        vector = builder.sext(values[0], ir.VectorType(ir.IntType(64), lanes.count))
-        name = f"llvm.vector.reduce.add.v{lanes.count}i64"
-        kind = ir.FunctionType(vector.type.element, [vector.type])
-        reduce = cgutils.get_or_insert_function(builder.module, kind, name)
-        return builder.call(reduce, [vector])
-
-    return types.int64(lanes), emit
-
-
-@intrinsic
-def _widen(typing_context, lanes):
-    def emit(context, builder, signature, values):
-        wide = ir.VectorType(ir.IntType(32), lanes.count)
-        return values[0] if values[0].type == wide else builder.sext(values[0], wide)
-
-    return Lanes(types.int32, lanes.count)(lanes), emit
-
-
 def define_access(*, is_by_row):
-    """Return what reads and what writes lanes: at rows of a matrix, or anywhere in a flat array."""
+    """Return functions that read and write lanes: rows of a matrix, or parts of a flat array."""
 
     @intrinsic
     def read(typing_context, array, place, like):
@@ -275,12 +277,7 @@ def define_access(*, is_by_row):
 _load, _store = define_access(is_by_row=True)
 overload(load)(lambda array, row, states: lambda array, row, states: _load(array, row, states))
 overload(store)(lambda array, row, lanes: lambda array, row, lanes: _store(array, row, lanes))
-overload(is_negative)(lambda lanes: lambda lanes: _is_negative(lanes))
-overload(at_most)(lambda left, right: lambda left, right: _at_most(left, right))
 overload(choose)(
     lambda mask, if_set, if_clear: lambda mask, if_set, if_clear: _choose(mask, if_set, if_clear)
 )
-overload(larger)(lambda left, right: lambda left, right: _larger(left, right))
 overload(fused)(lambda left, right, addend: lambda left, right, addend: _fused(left, right, addend))
-overload(sum_of)(lambda lanes: lambda lanes: _sum_of(lanes))
-overload(widen)(lambda lanes: lambda lanes: _widen(lanes))

@@ -1,6 +1,6 @@
 """Bits in lanes: popcounts, full adders, transposes, and the signs of 64 numbers as one word.
 
-Lanes <-> any place of a flat array; words -> counts; numbers -> a word. Without the compiler lanes
+Any part of a flat array <-> lanes; words -> counts; numbers -> a word. Without the compiler lanes
 are NumPy arrays, as in `qubonn.simd.vectors`.
 """
 
@@ -10,9 +10,9 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from qubonn.simd.vectors import Lanes, _vectors, define_access
+from qubonn.simd.vectors import Lanes, _vectors, call_llvm, define_access, define_unary
 
-EIGHT = np.zeros(1, dtype=np.uint8)  # stands for eight lanes
+EIGHT = np.zeros(1, dtype=np.uint8)  # as `like`: eight lanes
 HALVES = np.array([((1 << 64) - 1) // ((1 << n) + 1) for n in (32, 16, 8, 4, 2, 1)], np.uint64)
 
 
@@ -29,7 +29,7 @@ def full_adder(a, b, c):
 
 
 def load_at(array, place, like):
-    """Return lanes from `place` of a flat array on, as many as an element of `like` has bits."""
+    """Return the lanes of a flat array from `place` on; an element of `like` has a bit for each."""
     return array[place : place + like.dtype.itemsize * 8].copy()
 
 
@@ -39,7 +39,7 @@ def store_at(array, place, lanes):
 
 
 def repeated(word, like):
-    """Return a uint64 in as many lanes as an element of `like` has bits."""
+    """Return lanes that all hold a uint64; an element of `like` has a bit for each lane."""
     return np.full(like.dtype.itemsize * 8, word, dtype=np.uint64)
 
 
@@ -49,7 +49,7 @@ def ones_of(lanes):
 
 
 def positive(lanes):
-    """Return the lanes that are more than 0 as the bits of a uint64; there are 64 lanes."""
+    """Return a uint64 whose bits are set where one of 64 lanes is positive."""
     return np.packbits(lanes > 0, bitorder="little").view("<u8")[0]
 
 
@@ -74,43 +74,31 @@ def _repeated(typing_context, word, like):
     return lanes(types.uint64, like), emit
 
 
-@intrinsic
-def _ones_of(typing_context, lanes):
-    def emit(context, builder, signature, values):
-        vector = values[0].type
-        kind = ir.FunctionType(vector, [vector])
-        name = f"llvm.ctpop.v{lanes.count}i64"
-        return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), values)
-
-    return lanes(lanes), emit
+@define_unary(ones_of, lambda lanes: lanes)
+def _(builder, lanes, vector):
+    return call_llvm(builder, f"llvm.ctpop.v{lanes.count}i64", vector.type, [vector])
 
 
-@intrinsic
-def _positive(typing_context, lanes):
-    def emit(context, builder, signature, values):
-        zero = ir.Constant(values[0].type, None)
-        if isinstance(lanes.element, types.Float):
-            flags = builder.fcmp_ordered(">", values[0], zero)
-        elif lanes.element.signed:
-            flags = builder.icmp_signed(">", values[0], zero)
-        else:
-            flags = builder.icmp_unsigned(">", values[0], zero)
-        return builder.bitcast(flags, ir.IntType(64))
-
-    return types.uint64(lanes), emit
+@define_unary(positive, lambda lanes: types.uint64)
+def _(builder, lanes, vector):
+    zero = ir.Constant(vector.type, None)
+    if isinstance(lanes.element, types.Float):
+        flags = builder.fcmp_ordered(">", vector, zero)
+    elif lanes.element.signed:
+        flags = builder.icmp_signed(">", vector, zero)
+    else:
+        flags = builder.icmp_unsigned(">", vector, zero)
+    return builder.bitcast(flags, ir.IntType(64))
 
 
-@intrinsic
-def _finite(typing_context, lanes):
-    def emit(context, builder, signature, values):
-        if not isinstance(lanes.element, types.Float):
-            return cgutils.true_bit
-        difference = builder.fsub(values[0], values[0])  # NaN unless finite
-        flags = builder.fcmp_unordered("uno", difference, difference)
-        bits = builder.bitcast(flags, ir.IntType(lanes.count))
-        return builder.icmp_unsigned("==", bits, ir.Constant(bits.type, 0))
-
-    return types.boolean(lanes), emit
+@define_unary(finite, lambda lanes: types.boolean)
+def _(builder, lanes, vector):
+    if not isinstance(lanes.element, types.Float):
+        return cgutils.true_bit
+    difference = builder.fsub(vector, vector)  # NaN unless finite
+    flags = builder.fcmp_unordered("uno", difference, difference)
+    bits = builder.bitcast(flags, ir.IntType(lanes.count))
+    return builder.icmp_unsigned("==", bits, ir.Constant(bits.type, 0))
 
 
 overload(load_at)(
@@ -120,9 +108,6 @@ overload(store_at)(
     lambda array, place, lanes: lambda array, place, lanes: _store_at(array, place, lanes)
 )
 overload(repeated)(lambda word, like: lambda word, like: _repeated(word, like))
-overload(ones_of)(lambda lanes: lambda lanes: _ones_of(lanes))
-overload(positive)(lambda lanes: lambda lanes: _positive(lanes))
-overload(finite)(lambda lanes: lambda lanes: _finite(lanes))
 
 
 # ---- squares of bits ----------------------------------------------------------------------------
@@ -130,7 +115,7 @@ overload(finite)(lambda lanes: lambda lanes: _finite(lanes))
 
 @njit(cache=True)
 def transpose(square):
-    """Swap rows and bits in each lane of 64 rows of eight words, a flat array."""
+    """Transpose eight squares of 64 x 64 bits in place: row r of square n is word 8 * r + n."""
     width = 32
     for half in HALVES:
         for row in range(64):
