@@ -1,7 +1,7 @@
 """CpSat: prove a training problem feasible or infeasible, or optimise over its networks.
 
-TrainingProblem -> ExactResult.  It reasons about signs of sums, not about penalties, so its answers
-check those of every other solver.
+TrainingProblem -> ExactResult.  Its model has the signs of sums, not the penalties, so its results
+are an independent check of every other solver.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from qubonn.stopping import Watch, require_seed
 
 
 class Proof(Enum):
-    """What was proved."""
+    """What CP-SAT proved."""
 
-    OPTIMAL = "the answer is proved to be the best there is"
+    OPTIMAL = "the result is proved to be optimal"
     FEASIBLE = "a network was found; a better one may exist"
     INFEASIBLE = "proved: no network satisfies all constraints"
     UNKNOWN = "nothing found and nothing proved before the limit"
@@ -31,7 +31,7 @@ class Proof(Enum):
 
 @dataclass(frozen=True, eq=False)
 class ExactResult:
-    """What CP-SAT found: a network (or None), the value asked for, and the proved bound on it.
+    """The result of CP-SAT: a network (or None), its objective, and the proved bound on that.
 
     Without a network there is no value and no bound.
     """
@@ -55,10 +55,10 @@ class ExactResult:
 class CpSat:
     """OR-tools CP-SAT on the training problem; any topology, cycles included.
 
-    `find_feasible`, `fewest_violations` and `largest_margin` ask three questions about constraints
-    and margins: the strengths of a problem's terms play no part. A field and extra terms would
-    change which network is best, so a problem that has them is refused. With one worker the same
-    seed gives the same answer unless the time limit is reached; with several it may not.
+    `find_feasible`, `fewest_violations` and `largest_margin` do not depend on the strengths of a
+    problem's terms. A field and extra terms would change which network is best, so a problem with
+    them is refused. With one worker the same seed gives the same result unless the time limit is
+    reached; with several it may not.
     """
 
     supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS - {"field"}
@@ -73,7 +73,7 @@ class CpSat:
     ) -> ExactResult:
         """Find a network that satisfies every constraint, or prove that there is none.
 
-        Every output must be as wanted, also where the problem leaves outputs free.
+        Every output must be right, even if the problem leaves outputs free.
         """
         return self._solve(problem, seed, time_limit)
 
@@ -113,17 +113,18 @@ class _Model:
     ) -> None:
         self.cp_model = cp_model_for("CpSat")
         self.problem, self.topology = problem, problem.topology
-        self.must_give_outputs = problem.has_fixed_outputs or not may_violate
+        self.may_violate, self.wants_margin = may_violate, wants_margin
+        self.known_spins = np.zeros((problem.example_count, self.topology.node_count), np.int8)
+        self.known_spins[:, self.topology.inputs] = problem.input_spins
+        if problem.has_fixed_outputs or not may_violate:
+            self.known_spins[:, self.topology.outputs] = problem.output_spins
         self.model = self.cp_model.CpModel()
         new = self.model.new_bool_var
         self.weights = [new(f"v{w}") for w in range(self.topology.weight_count)]
         self.biases = [new(f"d{j}") for j in range(self.topology.neuron_count)]
         self.costs: list[Any] = []
         self.margins: list[Any] = []
-        self.activations = [
-            self._add_example(k, may_violate, wants_margin) for k in range(problem.example_count)
-        ]
-        self.is_optimising = may_violate or wants_margin
+        self.activations = [self._add_example(k) for k in range(problem.example_count)]
         if may_violate:
             self.model.minimize(sum(self.costs))
         elif wants_margin:
@@ -147,59 +148,50 @@ class _Model:
             self.topology, _spins(solver, self.weights), _spins(solver, self.biases)
         )
         activations = np.array([_spins(solver, row) for row in self.activations], dtype=np.int8)
-        value = round(solver.objective_value) if self.is_optimising else 0
-        bound = solver.best_objective_bound if self.is_optimising else 0.0
+        value, bound = 0, 0.0
+        if self.may_violate or self.wants_margin:
+            value, bound = round(solver.objective_value), solver.best_objective_bound
         return ExactResult(proof, network, activations, value, bound, seconds)
 
-    def _add_example(self, k: int, may_violate: bool, wants_margin: bool) -> list[Any]:
+    def _add_example(self, k: int) -> list[Any]:
         activations = [self._activation(k, node) for node in range(self.topology.node_count)]
         for node in range(self.topology.input_count, self.topology.node_count):
-            self._add_neuron(k, node, activations, may_violate, wants_margin)
+            self._add_neuron(k, node, activations)
         return activations
 
     def _activation(self, k: int, node: int) -> Any:
-        problem = self.problem
-        if node in self.topology.inputs:
-            return self.model.new_constant(int(problem.input_spins[k, node] > 0))
-        if node not in self.topology.outputs:
-            return self.model.new_bool_var(f"y{k},{node}")
-        wanted = int(problem.output_spins[k, node - self.topology.outputs.start] > 0)
-        if self.must_give_outputs:
-            return self.model.new_constant(wanted)
+        if self.known_spins[k, node]:
+            return self.model.new_constant(int(self.known_spins[k, node] > 0))
         free = self.model.new_bool_var(f"y{k},{node}")
-        self.costs.append(1 - free if wanted else free)
+        if node in self.topology.outputs:
+            wanted = self.problem.output_spins[k, node - self.topology.outputs.start] > 0
+            self.costs.append(1 - free if wanted else free)
         return free
 
-    def _add_neuron(
-        self, k: int, node: int, activations: list[Any], may_violate: bool, wants_margin: bool
-    ) -> None:
-        """The activation is true exactly when more than half of the terms are."""
+    def _add_neuron(self, k: int, node: int, activations: list[Any]) -> None:
+        """Make the activation true exactly when more than half of the terms are."""
         terms = [self.biases[node - self.topology.input_count]]
         terms += [self._term(k, arc, activations) for arc in self.topology.arcs_into(node).tolist()]
         count, own = sum(terms), activations[node]
         least = len(terms) // 2 + 1
-        conditions = [own], [~own]
-        if may_violate:
-            holds = self.model.new_bool_var(f"holds{k},{node}")
-            self.costs.append(1 - holds)
-            conditions = [own, holds], [~own, holds]
-        self.model.add(count >= least).only_enforce_if(conditions[0])
-        self.model.add(count <= least - 1).only_enforce_if(conditions[1])
-        if wants_margin:
+        conditions = []
+        if self.may_violate:
+            conditions = [self.model.new_bool_var(f"holds{k},{node}")]
+            self.costs.append(1 - conditions[0])
+        self.model.add(count >= least).only_enforce_if([own, *conditions])
+        self.model.add(count <= least - 1).only_enforce_if([~own, *conditions])
+        if self.wants_margin:
             margin = self.model.new_int_var(0, len(terms), f"m{k},{node}")
             self.model.add(margin == 2 * count - len(terms)).only_enforce_if(own)
             self.model.add(margin == len(terms) - 2 * count).only_enforce_if(~own)
             self.margins.append(margin)
 
     def _term(self, k: int, arc: int, activations: list[Any]) -> Any:
-        """Whether weight times activation is +1: the two bits are equal."""
+        """Return whether weight times activation is +1: the two bits are equal."""
         source = int(self.topology.source_of[arc])
         weight = self.weights[int(self.topology.weight_of[arc])]
-        if source in self.topology.inputs:
-            return weight if self.problem.input_spins[k, source] > 0 else ~weight
-        if source in self.topology.outputs and self.must_give_outputs:
-            wanted = self.problem.output_spins[k, source - self.topology.outputs.start]
-            return weight if wanted > 0 else ~weight
+        if self.known_spins[k, source]:
+            return weight if self.known_spins[k, source] > 0 else ~weight
         agree = self.model.new_bool_var(f"t{k},{arc}")
         y = activations[source]
         self.model.add_bool_or([weight, y, agree])

@@ -1,6 +1,6 @@
-"""What a sweep sees of the examples: GrowingBatches, and InputNoise on the inputs.
+"""The data of each sweep: GrowingBatches of examples, and InputNoise on their inputs.
 
-Number of sweeps and examples -> the examples of each sweep; input spins -> disturbed input spins.
+Number of sweeps and examples -> the examples of each sweep; input spins -> noisy input spins.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from qubonn.errors import RangeError
 class GrowingBatches:
     """Sizes of batches: `first` examples in the first sweep, `last` in the last (default: all).
 
-    Sizes grow by the same factor each sweep. Every example is seen before any is seen again, as far
-    as batches fit.
+    Sizes grow by the same factor each sweep. Examples are drawn without replacement until fewer
+    than a batch are left.
 
     >>> GrowingBatches(first=10).sizes(4, 80).tolist()
     [10, 20, 40, 80]
@@ -37,7 +37,7 @@ class GrowingBatches:
             raise RangeError(f"last must be at least first = {self.first}; got {self.last}")
 
     def sizes(self, sweep_count: int, example_count: int) -> IntVector:
-        """Return the number of examples that each sweep sees."""
+        """Return the number of examples of each sweep."""
         first, last = (
             min(size, example_count) for size in (self.first, self.last or example_count)
         )
@@ -47,7 +47,7 @@ class GrowingBatches:
     def rows(
         self, sweep_count: int, example_count: int, generator: np.random.Generator
     ) -> Iterator[IntVector]:
-        """Yield the indices of the examples that each sweep sees."""
+        """Yield the indices of the examples of each sweep."""
         order = np.empty(0, dtype=np.int64)
         for size in self.sizes(sweep_count, example_count):
             if len(order) < size:
@@ -74,7 +74,7 @@ class InputNoise:
                 raise RangeError(f"{name} must be a probability from 0 to 1; got {probability}")
 
     def disturb(self, input_spins: SpinMatrix, generator: np.random.Generator) -> SpinMatrix:
-        """Return inputs with errors, each input of each example on its own."""
+        """Return inputs with independent errors."""
         spins = input_spins.copy()
         if self.inverted:
             spins[generator.random(spins.shape, dtype=np.float32) < self.inverted] *= -1
