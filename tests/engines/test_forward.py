@@ -341,7 +341,7 @@ def test_the_memory_that_is_asked_for_is_enough(
     extra: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(forward, "require_memory", lambda what, count: asked.append(count))
+    monkeypatch.setattr(forward, "require_room", lambda *arguments: asked.append(arguments[2]))
     problem = random_problem(Topology.dense(40, 10, 2), 20_000)
     engine = replace(ENGINE, replica_count=1, sweep_count=1, **extra)
     engine.solve(problem)  # compile

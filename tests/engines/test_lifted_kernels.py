@@ -105,10 +105,9 @@ def test_the_change_of_every_flip_is_the_difference_of_two_energies(
     changes = run.flip_costs()[:, 0]
     before = energy_of_lane_0(run)
     places = [
-        *((run.weights, w) for w in range(run.weights.shape[1])),
-        *((run.biases, j) for j in range(run.biases.shape[1])),
+        *((run.parameters, p) for p in range(run.parameters.shape[1])),
         *(
-            (run.activations, k * problem.topology.node_count + int(node))
+            (run.activations, k * run.circuit.row_length + int(node))
             for k in range(problem.example_count)
             for node in run.circuit.free_nodes
         ),
@@ -122,7 +121,7 @@ def test_the_change_of_every_flip_is_the_difference_of_two_energies(
 def energy_of_lane_0(run: _Run) -> float:
     counts = np.zeros((run.problem.example_count * run.circuit.neuron_count, 16), dtype=np.int32)
     energies = np.zeros((1, 16), dtype=np.int32)
-    state = (run.weights[0], run.biases[0], run.activations[0])
+    state = (run.parameters[0], run.activations[0])
     run.kernels.set_counts(run.circuit, *state, counts)
     run.kernels.set_energies(run.circuit, *state, counts, energies)
     return float(energies[0, 0]) * run.unit

@@ -5,18 +5,18 @@ Wiring, examples, a replica (parameters, counts, activations, random stream), a 
 
 A count is rho - t: positive terms of a pre-activation beyond the least number that makes it
 positive, so a neuron is +1 exactly if its count is >= 0. A flipped weight moves the count of its
-neuron by one up or down in every example. So a neuron is visited with all the weights that no other
-arc shares: `flips` say what a change of its sign costs downstream in each example, `gains` what a
-step up of its count costs more than a step down, and the cost of a proposal is a sum of gains over
-the examples that would step up. An accepted flip touches this neuron only; its cone, the neurons
-that depend on it, is brought up to date when the visit ends. A weight of several arcs has a visit
-of its own: the change runs through its cone once for its cost and once more if it is accepted.
+neuron by one up or down in every example. So a neuron is visited together with its own weights,
+those of a single arc. In each example `flips` is the cost of a change of its sign downstream, and
+`gains` is the cost of a step up of its count minus that of a step down; the cost of a proposal is a
+sum of gains over the examples that would step up. An accepted flip changes this neuron only; its
+cone, the neurons that depend on it, is updated when the visit ends. A weight of several arcs has a
+visit to itself: the change runs through its cone once for its cost and again if it is accepted.
 A bias is the weight of a last arc whose source is always +1.
 
 With a softness S the flips of a visited hidden neuron are evaluated as if noise, uniform in -S..S,
-were added to its pre-activation: it is +1 with probability (pi + S) / 2S, cut off at 0 and 1.
-Energies of such visits are counted in 1 / 2S of the unit, and the change of the network's own
-energy is not known.
+were added to its pre-activation: it is +1 with probability (pi + S) / 2S, clipped to 0 and 1.
+Energies of such visits are in 1 / 2S of the unit, and the change of the network's own energy is
+unknown.
 """
 
 from typing import NamedTuple
@@ -25,41 +25,39 @@ import numpy as np
 from numba import njit
 
 from qubonn.engines._forward_passes import (
-    FINE,
     behind,
     cost_of_change,
     make_change,
     margin_of,
     missing,
 )
-from qubonn.engines.forward_tables import FIRST_OWN, LEAST, NO_WEIGHT, PARAMETER, SOURCE
+from qubonn.engines.forward_tables import FINE, FIRST_OWN, LEAST, NO_WEIGHT, PARAMETER, SOURCE
 from qubonn.simd.streams import draw_thresholds
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
 
 
 class Scratch(NamedTuple):
-    """Room for the numbers of one visit."""
+    """Work arrays of one visit."""
 
     flips: np.ndarray  # blocks x lanes
     gains: np.ndarray  # blocks x lanes
     outputs: np.ndarray  # outputs x lanes: counts after a change, in one block
     changed: np.ndarray  # by neuron: lanes in which its activation changes, in one block
-    flip_costs: np.ndarray  # by parameter, in fine units; empty where flips are made
+    flip_costs: np.ndarray  # by parameter, in fine units; empty if flips are made
 
 
 class Visit(NamedTuple):
-    """A neuron, in all examples, while the weights of its own are proposed."""
+    """A neuron, in all examples, while its own weights are proposed."""
 
     own: np.ndarray  # arcs whose weights are proposed
     counts: np.ndarray  # blocks x lanes
     spins: np.ndarray  # by block
-    flips: np.ndarray  # what a change of sign costs downstream; of a soft neuron: what +1 costs
-    # more than -1
-    gains: np.ndarray  # what a step up costs more than a step down
+    flips: np.ndarray  # cost of a change of sign downstream; of a soft neuron: of +1 minus of -1
+    gains: np.ndarray  # cost of a step up minus cost of a step down
     outputs: np.ndarray  # (outputs * blocks) x lanes: counts of all outputs
     wanted: np.ndarray  # outputs x blocks
     is_real: np.ndarray  # by block
-    output: int  # which output the neuron is; negative for a hidden one
+    output: int  # index of the output; negative for a hidden neuron
     least: int  # its pre-activation at count 0
     softness: int
 
@@ -71,10 +69,10 @@ class Visit(NamedTuple):
 def anneal_replica(tables, examples, prices, replica, energy, schedule, flip_costs):
     """Make the visits of a schedule, and return the replica's energy.
 
-    A sweep visits every neuron, then every shared weight. Where `flip_costs` has room for what the
-    flip of every parameter costs, in fine units, it is filled and nothing is flipped.
+    A sweep visits every neuron, then every shared weight. If `flip_costs` is not empty, it is
+    filled with the costs of all flips, in fine units, and nothing is flipped.
     """
-    wiring, cones, shared_cones = tables
+    wiring, cones = tables
     neuron_count = len(wiring.order)
     visit_count = neuron_count + len(wiring.shared)
     scratch = new_scratch(wiring, examples, replica, flip_costs)
@@ -89,31 +87,27 @@ def anneal_replica(tables, examples, prices, replica, energy, schedule, flip_cos
                 wiring, cones, examples, prices, replica, neuron, temperature, scratch
             )
         else:
-            number = place - neuron_count
             energy += visit_shared(
-                wiring, shared_cones, examples, prices, replica, number, temperature, scratch
+                wiring, cones, examples, prices, replica, place, temperature, scratch
             )
     return energy
 
 
 @njit(cache=True)
 def new_scratch(wiring, examples, replica, flip_costs):
-    """Return room for a visit."""
+    """Return the work arrays of visits."""
     block_count, lane_count = replica.spins.shape[1], replica.counts.shape[1]
-    return Scratch(
-        np.zeros((block_count, lane_count), dtype=replica.counts.dtype),
-        np.zeros((block_count, lane_count), dtype=replica.counts.dtype),
-        np.zeros((len(examples.wanted), lane_count), dtype=replica.counts.dtype),
-        np.zeros(len(wiring.order), dtype=replica.spins.dtype),
-        flip_costs,
-    )
+    flips = np.zeros((block_count, lane_count), dtype=replica.counts.dtype)
+    outputs = np.zeros((len(examples.wanted), lane_count), dtype=replica.counts.dtype)
+    changed = np.zeros(len(wiring.order), dtype=replica.spins.dtype)
+    return Scratch(flips, np.zeros_like(flips), outputs, changed, flip_costs)
 
 
 @njit(cache=True)
 def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, scratch):
-    """Propose every weight of a neuron's own, and its bias; return the change of energy.
+    """Propose a neuron's own weights and its bias; return the change of energy.
 
-    Of a soft neuron the change is not known, and 0 is returned.
+    For a soft neuron the change is unknown, and 0 is returned.
     """
     has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
     if has_cone:
@@ -132,12 +126,12 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
     if has_cone:
         crossed = before ^ visit.spins
         make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch.changed)
-    return 0 if visit.softness else total  # a sum of expected energies may grow beyond all bounds
+    return 0 if visit.softness else total  # sums of expected energies could overflow
 
 
 @njit(inline="always")
 def visit_of(wiring, examples, prices, replica, neuron, scratch):
-    """Return the visit of a neuron: views of the replica's arrays and of the scratch room."""
+    """Return the visit of a neuron: views of the replica's arrays and of the work arrays."""
     block_count = replica.spins.shape[1]
     output = neuron - (len(wiring.order) - wiring.output_count)
     return Visit(
@@ -159,7 +153,7 @@ def visit_of(wiring, examples, prices, replica, neuron, scratch):
 def propose_all(arcs, pulls, prices, replica, visit, thresholds, flip_costs):
     """Propose a neuron's own weights one by one; return the change of energy.
 
-    The sum over gains stands here in full: it is the loop in which the time is spent.
+    The sum over gains is the innermost loop, which takes most of the time.
     """
     parameters, spins, own, gains = replica.parameters, replica.spins, visit.own, visit.gains
     block_count, blocks_per_sum, total = len(gains), prices.blocks_per_sum, 0
@@ -188,11 +182,11 @@ def propose_all(arcs, pulls, prices, replica, visit, thresholds, flip_costs):
 
 
 @njit(cache=True)
-def visit_shared(wiring, cones, examples, prices, replica, number, temperature, scratch):
-    """Propose a weight of several arcs; return the change of energy."""
-    weight, spins = wiring.shared[number], replica.spins
+def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, scratch):
+    """Propose a weight of several arcs, the owner of a cone; return the change of energy."""
+    weight, spins = wiring.shared[owner - len(wiring.order)], replica.spins
     threshold = next_thresholds(1, spins, replica.generator, temperature)[0]
-    cost_of_change(wiring, cones, examples, prices, replica, number, weight, scratch)
+    cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scratch)
     zero = load(scratch.flips, 0, spins) * 0
     total = widen(zero)
     for b in range(spins.shape[1]):
@@ -205,23 +199,23 @@ def visit_shared(wiring, cones, examples, prices, replica, number, temperature, 
     if np.float32(change) > threshold:
         return 0
     all_lanes = spins[len(spins) - 1]
-    make_change(wiring, cones, replica, number, weight, all_lanes, scratch.changed)
+    make_change(wiring, cones, replica, owner, weight, all_lanes, scratch.changed)
     replica.parameters[weight] = ~replica.parameters[weight]
     return change
 
 
 @njit(cache=True)
 def next_thresholds(count, states, generator, temperature):
-    """Draw `count` thresholds from the replica's stream; whole rows of lanes are used up."""
+    """Draw `count` thresholds from the replica's stream, which advances by whole rows of lanes."""
     lane_count = generator.shape[1]
     thresholds = np.empty((-(-count // lane_count), lane_count), dtype=np.float32)
     draw_thresholds(thresholds, states, generator, temperature)
     return thresholds.reshape(-1)
 
 
-# ---- what a flip of a neuron's own weight costs ------------------------------------------------
+# ---- the cost of a flip of a neuron's own weight -----------------------------------------------
 # Each `move` moves the counts of the visited neuron if `weight` is flipped, then fills its gains
-# and returns what steps down cost in all examples together.
+# and returns the cost of a step down, summed over all examples.
 
 
 @njit(inline="always")
@@ -243,7 +237,7 @@ def move(prices, visit, sources, weight, is_flipped):
 
 @njit(cache=True)
 def move_hidden(prices, visit, sources, weight, is_flipped):
-    """Move a hidden neuron; steps cost in its cone, and in margin."""
+    """Move a hidden neuron without noise; its steps cost in its cone, and in margin."""
     counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
     is_real = visit.is_real
     zero = load(gains, 0, spins) * 0
@@ -269,7 +263,7 @@ def move_hidden(prices, visit, sources, weight, is_flipped):
 
 @njit(cache=True)
 def turn_to_pushes(visit):
-    """Turn what a change of sign costs into what a +1 costs more than a -1."""
+    """Turn the costs of a change of sign into how much more a +1 costs than a -1."""
     for b in range(len(visit.flips)):
         flip = load(visit.flips, b, visit.spins)
         store(visit.flips, b, choose(visit.spins[b], flip * -1, flip))
@@ -303,7 +297,7 @@ def move_soft(prices, visit, sources, weight, is_flipped):
 
 @njit(cache=True)
 def move_output(visit, sources, weight):
-    """Move an output's counts when `weight` flips; its activations follow."""
+    """Move an output's counts when `weight` flips, and update its activations."""
     counts, spins, flips = visit.counts, visit.spins, visit.flips
     for b in range(len(flips)):
         flip = load(flips, b, spins)
@@ -317,7 +311,7 @@ def move_output(visit, sources, weight):
 
 @njit(cache=True)
 def set_output_gains(prices, visit):
-    """Fill the gains of an output that must have the right sign; return what steps down cost."""
+    """Fill the gains of an output that must have the right sign; return the cost of a step down."""
     counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
     wanted, is_real = visit.wanted[visit.output], visit.is_real
     zero = load(gains, 0, spins) * 0
@@ -335,7 +329,7 @@ def set_output_gains(prices, visit):
 
 @njit(cache=True)
 def set_pairwise_gains(prices, visit):
-    """Fill the gains of an output that others are compared with; return what steps down cost."""
+    """Fill the gains of an output that is compared with others; return the cost of a step down."""
     outputs, wanted, gains = visit.outputs, visit.wanted, visit.gains
     is_real, output = visit.is_real, visit.output
     block_count = len(gains)
@@ -349,7 +343,7 @@ def set_pairwise_gains(prices, visit):
         here = behind(prices, lead)
         up = behind(prices, lead - 1) - here
         down = behind(prices, lead + 1) - here
-        if wanted[output, b]:  # where the right class moves, its lead over all others does
+        if wanted[output, b]:  # a move of the right class moves its leads over all others
             others_up, others_down = zero, zero
             for c in range(len(wanted)):
                 if c != output:
@@ -366,7 +360,7 @@ def set_pairwise_gains(prices, visit):
 
 @njit(inline="always")
 def crossings(count, flip, spins, zero):
-    """Return what a step up and a step down cost in the cone, where they change the sign."""
+    """Return the costs in the cone of a step up and a step down, where they change the sign."""
     # a step up crosses where the count is -1, a step down where it is 0
     up = choose(~is_negative(count + 1) & ~spins, flip, zero)
     down = choose(spins & is_negative(count - 1), flip, zero)
@@ -375,14 +369,14 @@ def crossings(count, flip, spins, zero):
 
 @njit(inline="always")
 def soft_sign(softness, least, count):
-    """Return the probability of +1 in 1 / 2S: pi + S, but no less than 0 and no more than 2S."""
+    """Return the probability of +1 in 1 / 2S: pi + S, clipped to 0 and 2S."""
     sums = count + count + (least + softness)
     return larger(larger(sums, 0) * -1, -2 * softness) * -1
 
 
 @njit(inline="always")
 def margin_steps(prices, least, count):
-    """Return how much of a rewarded margin a step up and a step down lose."""
+    """Return by how much a step up and a step down reduce the rewarded margin."""
     here = margin_of(prices, least, count)
     return (
         here - margin_of(prices, least, count + 1),

@@ -1,11 +1,11 @@
 """Numba kernels of passes through a network: all examples at once, or a change through its cone.
 
-Tiles of bits -> masks; parameters -> counts and activations; a change -> its cost, or the change
-made.
+Tiles of bits -> masks; parameters -> counts and activations; a change -> its cost, or updated
+counts and activations.
 
-A tile is 64 inputs of 64 examples: tiles[block, word, example]. Transposed, it is what the other
-kernels read: a mask for each input. Read directly, it counts a neuron's terms by XOR and popcount,
-many times quicker than one arc after the other.
+A tile is 64 inputs of 64 examples: tiles[block, word, example]. The other kernels read it
+transposed, as a mask for each input. Read directly, it gives a neuron's count by XOR and popcount,
+many times faster than arc by arc.
 
 The cone of a neuron, or of a weight of several arcs, is all neurons that depend on it. A change
 runs through its cone in the order of a forward pass, block by block: `changed` holds, by neuron,
@@ -18,9 +18,11 @@ from numba import njit
 from qubonn.engines.forward_tables import (
     ARCS_END,
     ARCS_START,
+    FINE,
     FIRST_ARC,
     FIRST_INNER,
     IS_DEEP,
+    LANES,
     LEAST,
     NEEDED,
     NEURON,
@@ -31,9 +33,7 @@ from qubonn.engines.forward_tables import (
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of
 from qubonn.simd.words import load_at, ones_of, repeated, store_at, transpose
 
-FINE = 16  # energies are kept in 2**-16 of the lanes' unit
-LANES = 64  # examples in a block, bits in a word
-THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # stands for 32 lanes
+THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # as `like`: 32 lanes
 ZERO = np.uint64(0)
 
 
@@ -93,7 +93,7 @@ def run_forward(wiring, tiles, replica):
     for neuron in wiring.order:
         first, last = neurons[neuron, FIRST_ARC], neurons[neuron + 1, FIRST_ARC]
         row = wiring.wide_row_of[neuron]
-        read = 0  # terms that are counted word by word
+        read = 0  # number of terms that are counted word by word
         if row >= 0:
             read = pack_weights(arcs[first:last], replica.parameters, input_count, weights)
         for b in range(block_count):
@@ -117,7 +117,7 @@ def run_forward(wiring, tiles, replica):
 
 @njit(cache=True)
 def pack_weights(arcs, parameters, input_count, weights):
-    """Set the bits of the inputs whose weight is +1; return the number of inputs."""
+    """Set the bits of the inputs whose weight is +1; return the number of arcs from inputs."""
     weights[:] = 0
     count = 0
     for arc in range(len(arcs)):
@@ -131,7 +131,7 @@ def pack_weights(arcs, parameters, input_count, weights):
 
 @njit(cache=True, nogil=True)
 def energy_of(wiring, examples, prices, replica):
-    """Add up the energy of a replica, in fine units, from its counts and parameters."""
+    """Compute the energy of a replica, in fine units, from its counts and parameters."""
     spins, wanted, counts = replica.spins, examples.wanted, replica.counts
     block_count, first_output = spins.shape[1], len(wiring.order) - len(wanted)
     violations, margins, pulls = 0, 0, 0
@@ -154,7 +154,7 @@ def energy_of(wiring, examples, prices, replica):
             else:
                 violations += sum_of(choose(real, missing(wanted[output, b], count), zero))
     for parameter in range(len(replica.parameters)):
-        # half of what a flip costs: plus where it is -1, minus where it is +1
+        # half the cost of a flip: plus where it is -1, minus where it is +1
         pull = examples.pull[parameter] >> 1
         pulls += -pull if replica.parameters[parameter] else pull
     return ((violations * prices.violation - margins * prices.margin) << FINE) + pulls
@@ -165,7 +165,7 @@ def energy_of(wiring, examples, prices, replica):
 
 @njit(cache=True)
 def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scratch):
-    """Fill `flips` with what a change would cost in each example.
+    """Fill `flips` with the cost of a change in each example.
 
     The change is a new sign of the neuron `owner`, or a flip of `weight`, in all examples.
     """
@@ -209,10 +209,10 @@ def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scra
 
 @njit(cache=True)
 def make_change(wiring, cones, replica, owner, weight, crossed, changed):
-    """Bring counts and activations of a cone up to date.
+    """Update the counts and activations of a cone.
 
-    The change is a new sign of the neuron `owner` in the examples `crossed`, which its activations
-    have already, or a flip of `weight`, which the parameters have not.
+    The change is a new sign of the neuron `owner` in the examples `crossed`, already made in its
+    activations, or a flip of `weight`, not yet made in the parameters.
     """
     table, spins, counts = cones.table, replica.spins, replica.counts
     start, end = cones.starts[owner], cones.starts[owner + 1]
@@ -240,8 +240,8 @@ def make_change(wiring, cones, replica, owner, weight, crossed, changed):
 def next_count(wiring, cones, replica, changed, entry, b, weight, is_made):
     """Return the count of a neuron in a cone after the change, in one block.
 
-    Neurons before it in the cone, and the owner, are in `changed`; where the change `is_made`,
-    their activations are the new ones.
+    `changed` is filled for the owner and for neurons before this one in the cone; if the change
+    `is_made`, their activations are already the new ones.
     """
     table, listed, inner = cones.table, cones.arcs, wiring.inner
     spins, parameters = replica.spins, replica.parameters
@@ -272,7 +272,7 @@ def next_count(wiring, cones, replica, changed, entry, b, weight, is_made):
 
 @njit(inline="always")
 def change_of_lack(prices, wanted, counts, outputs, first_output, b):
-    """Return how much more all leads together lack if the outputs have the counts `outputs`."""
+    """Return how much more all leads together lack if the counts become those in `outputs`."""
     block_count = wanted.shape[1]
     zero = load(outputs, 0, wanted) * 0
     right, right_then, lack = zero, zero, zero
@@ -287,7 +287,7 @@ def change_of_lack(prices, wanted, counts, outputs, first_output, b):
     return lack
 
 
-# ---- what a count costs ------------------------------------------------------------------------
+# ---- costs of counts ---------------------------------------------------------------------------
 
 
 @njit(inline="always")
@@ -304,6 +304,6 @@ def behind(prices, lead):
 
 @njit(inline="always")
 def margin_of(prices, least, count):
-    """Return what is rewarded of a hidden neuron: |pi| up to the cap, pi = 2 * count + least."""
+    """Return the rewarded margin of a hidden neuron: min(|pi|, cap), pi = 2 * count + least."""
     sums = count + count + least
     return larger(larger(sums, sums * -1) * -1, -prices.margin_cap) * -1

@@ -1,7 +1,7 @@
-"""What every engine is, and what both annealing engines do alike.
+"""The interface of engines, and the parts that both annealing engines share.
 
-TrainingProblem -> Solutions, without flattening it into a QUBO. Measured temperatures, factors -> a
-row of temperatures for each sweep; networks -> bits.
+TrainingProblem -> Solutions, without flattening it into a QUBO. Measured temperatures -> a row of
+temperatures for each sweep; networks -> bits.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +25,9 @@ Sizes = list[NDArray[np.float64]]  # of energy changes, by kind of flip
 class Solutions:
     """The replicas of an engine's run, lowest energy first.
 
-    ``energies`` are the total H of each, or an engine's own energy where it says so.
-    ``activation_spins`` (replicas x examples x nodes) say
-    which activations an engine of cyclic networks settled on.
+    ``energies`` are the total H of each, unless the engine documents an energy of its own.
+    ``activation_spins`` (replicas x examples x nodes) are part of the solution if a network has
+    cycles.
     """
 
     problem: TrainingProblem
@@ -55,10 +55,10 @@ class Solutions:
 
 @runtime_checkable
 class Engine(Protocol):
-    """Anything that turns a training problem into networks; promises as those of a Sampler.
+    """Anything that turns a training problem into networks; the contract is that of a Sampler.
 
-    An engine declares `supported_terms`, the names of the terms that its energy has, and refuses
-    problems with other terms by `require_terms`.
+    An engine declares `supported_terms`, the names of the terms of its energy, and refuses problems
+    with other terms by `require_terms`.
     """
 
     def solve(
@@ -74,7 +74,7 @@ class Engine(Protocol):
         ...
 
 
-# what the engines of this package have; "product" is implied where products are exact
+# of the engines of this package; "product" is implied where products are exact
 PAPER_TERMS = frozenset({"activation", "product", "margin", "field", "output"})
 
 
@@ -92,6 +92,15 @@ def require_terms(problem: TrainingProblem, engine: Any) -> None:
 # ---- both annealing engines --------------------------------------------------------------------
 
 
+def require_room(problem: TrainingProblem, replica_count: int, byte_count: int) -> None:
+    """Refuse a run that needs more bytes than there is memory."""
+    require_memory(
+        f"annealing {replica_count:,} replicas of a network of {problem.topology.node_count:,} "
+        f"nodes on {problem.example_count:,} examples",
+        byte_count,
+    )
+
+
 def require_factors(**factors: float) -> None:
     """Refuse factors of temperatures that are not positive and finite."""
     for name, value in factors.items():
@@ -106,7 +115,7 @@ def cooling(
     quench_sweeps: int,
 ) -> NDArray[np.float64]:
     """Cool each kind of flip (a column) by the same factor each sweep, then stay at zero."""
-    byte_count = 3 * 8 * sweep_count * (len(hottest) + 1)  # the rows, and twice that on the way
+    byte_count = 3 * 8 * sweep_count * (len(hottest) + 1)  # the rows, and temporary arrays
     require_memory(f"cooling in {sweep_count:,} sweeps", byte_count, hint="use fewer sweeps")
     coldest = np.minimum(hottest, coldest)
     steps = np.arange(sweep_count) / max(sweep_count - 1, 1)
@@ -119,9 +128,9 @@ def temperatures_from(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hottest and coldest temperature of each kind of flip, from sizes of energy changes.
 
-    Hottest is the median size for violations alone, coldest a seventh of the small sizes (5 %
-    quantile) of the whole energy. A kind without nonzero changes has the size `if_empty`; NaN means
-    the largest of the others, or 1.
+    The hottest is the median size without margins and field; the coldest is a seventh of the 5 %
+    quantile of the sizes with them. A kind without nonzero changes has the size `if_empty`; NaN
+    means the largest of the other kinds, or 1.
     """
     whole = violations = sizes_of(problem)
     if problem.margin_strength or not problem.field.is_zero:
@@ -138,12 +147,9 @@ def _quantile(sizes: Sizes, quantile: float, if_empty: float) -> NDArray[np.floa
 
 def bits_of_networks(
     networks: Sequence[BinaryNetwork], topology: Topology, count: int
-) -> tuple[BitMatrix, BitMatrix]:
-    """Return weights and biases of `count` replicas, the networks repeated as needed."""
+) -> BitMatrix:
+    """Return weights, then biases, of `count` replicas, the networks repeated as needed."""
     if any(network.topology != topology for network in networks):
         raise TopologyError("initial networks must have the problem's topology")
-    which = np.arange(count) % len(networks)
-    return (
-        (np.stack([network.weight_spins for network in networks])[which] > 0).astype(np.int8),
-        (np.stack([network.bias_spins for network in networks])[which] > 0).astype(np.int8),
-    )
+    spins = np.stack([np.append(one.weight_spins, one.bias_spins) for one in networks])
+    return (spins[np.arange(count) % len(networks)] > 0).astype(np.int8)

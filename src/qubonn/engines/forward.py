@@ -1,7 +1,7 @@
 """ForwardAnnealing: anneal weights and biases only; activations follow from the forward pass.
 
-TrainingProblem -> Solutions, for acyclic networks: the third view. What is left of the paper's
-energy is how wrong the outputs are, the hidden margins and the field.
+TrainingProblem -> Solutions, for acyclic networks: the third view. The paper's energy reduces to
+the violations of the outputs, the hidden margins and the field.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix, IntVector, require_count, require_memory
+from qubonn.checks import IntVector, require_count
 from qubonn.encoding import Reading, require_reading
 from qubonn.engines.base import (
     PAPER_TERMS,
@@ -20,58 +20,57 @@ from qubonn.engines.base import (
     bits_of_networks,
     cooling,
     require_factors,
+    require_room,
     require_terms,
     temperatures_from,
 )
 from qubonn.engines.forward_packing import (
-    LANES,
     NO_TARGET,
     Cost,
     PackedExamples,
     require_acyclic,
     require_pairwise,
 )
-from qubonn.engines.forward_tables import VisitSchedule, temperature_groups
+from qubonn.engines.forward_tables import LANES, VisitSchedule, temperature_groups
 from qubonn.engines.sweep_data import GrowingBatches, InputNoise
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import TARGET_SLICE, Report, Stop, Watch, require_seed
 
-MOST_SOFTNESS = 100  # already all sums of all but the largest neurons lie in the window
-MEASURED_CHANGES = 10_000  # from which temperatures are measured, at least where 16 networks do
+MOST_SOFTNESS = 100  # the noise then covers all sums of all but the largest neurons
+MEASURED_CHANGES = 10_000  # to measure temperatures on, from at most 16 networks
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForwardAnnealing:
-    """Metropolis annealing of the forward view: examples side by side, a thread for each replica.
+    """Metropolis annealing of the forward view: examples in parallel, each replica on one thread.
 
-    For networks without cycles; LiftedAnnealing trains all others. Quickest where no weight is
-    shared: a convolution's weights run through the network one by one. The energy is what the
-    outputs cost, minus gamma = `margin_strength` times the sum of min(|pi|, `margin_cap`) over
-    hidden neurons and examples, minus the field's reward. It is not the paper's total:
+    For networks without cycles; LiftedAnnealing trains all others. It is fastest without shared
+    weights, such as those of a convolution, which are proposed one by one. The energy is the cost
+    of the outputs, minus gamma = `margin_strength` times the sum of min(|pi|, `margin_cap`) over
+    hidden neurons and examples, minus the field's reward. It is not the paper's total energy:
     problem.certify(network) gives that.
 
-    With `reading` "signs" an output costs the number of terms by which it is on the wrong side:
-    0 exactly where the paper's constraints hold. "largest" is for one-hot outputs of which the one
-    with the largest pre-activation is chosen: each wrong class costs half of what the right class's
-    lead lacks of `target_margin` (default: about 3 times the root of an output's number of arcs).
+    With `reading` "signs" the cost of an output is the number of terms by which it is on the wrong
+    side: 0 exactly where the paper's constraints hold. "largest" is for one-hot outputs of which
+    the one with the largest pre-activation is chosen: the cost of each wrong class is half the
+    amount by which the right class's lead is below `target_margin` (default: about 3 times the
+    square root of an output's number of arcs).
 
-    With `softness` the flips of a hidden neuron's own weights are evaluated by the energy that is
-    expected if noise, uniform in -S..S, is added to its pre-activation, S being `softness` times
-    the root of its number of arcs: a weight then depends on all examples near the threshold, not
-    only on those that it carries across. Networks found so are right more often on examples that
-    they have not seen. Energies that are returned, reported or looked at for a target are those of
-    the network itself. Shared weights are evaluated without noise.
+    With `softness` the flips of a hidden neuron's own weights are evaluated by the expected energy
+    if noise, uniform in -S..S, is added to its pre-activation, where S is `softness` times the
+    square root of its number of arcs: a flip then depends on all examples near the threshold, not
+    only on those that cross it. Such networks generalise better. Energies that are returned,
+    reported or compared with a target are without this noise, and so are flips of shared weights.
 
-    A sweep proposes every weight and bias once. Each layer has temperatures of its own, measured on
-    the problem, and shared weights have theirs; `hottest` and `coldest` scale them. With `noise`
-    each sweep sees the examples through other errors, with `batches` other examples, and the same
-    share of the field: for large data sets. Then come `quench_sweeps` at temperature zero. These,
-    and all energies that are returned, see all original examples; those reported on the way are
-    estimates.
-    Margin strengths are rounded by up to 2 % where that lets lanes be narrow. A problem's
-    `output_strength` plays no part.
+    A sweep proposes every weight and bias once. Each layer, and the shared weights into it, have
+    their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With
+    `noise` each sweep uses the examples with new errors; with `batches`, for large datasets, it
+    uses a batch of them and the same share of the field. The last `quench_sweeps` are at
+    temperature zero. They, and all returned energies, use all original examples; energies reported
+    before them are estimates. Margin strengths are rounded by up to 2 % if that makes lanes
+    narrower. The `output_strength` of a problem is not used.
 
     >>> from qubonn.topology import Topology
     >>> problem = TrainingProblem(Topology.dense(2, 3, 1), [[1, 1], [1, -1]], [[1], [-1]])
@@ -122,8 +121,8 @@ class ForwardAnnealing:
     ) -> Solutions:
         """Anneal all replicas and return their networks, lowest energy first.
 
-        A replica depends on the seed and its number only. Replicas start from random parameters, or
-        from `initial_networks`, repeated as needed. With a target all stop soon after one is there.
+        A replica depends on the seed and its index only. Replicas start from random parameters, or
+        from `initial_networks`, repeated as needed. All stop soon after one reaches the target.
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
@@ -133,16 +132,16 @@ class ForwardAnnealing:
             require_pairwise(problem)
         _require_room(problem, self)
         run = _Run(problem, self, seed, initial_networks)
-        stop = run.anneal(watch)
-        return run.found(stop, watch)
+        return run.found(run.anneal(watch), watch)
 
     def cost_for(self, problem: TrainingProblem) -> Cost:
-        """Return what outputs and margins cost in a problem of this size."""
-        if self.reading == "signs":
-            return Cost(None, self.margin_cap, self.softness or 0)
-        outputs = problem.topology.fan_in[problem.topology.outputs.start :]
-        usual = max(2, 2 * round(1.5 * float(outputs.mean()) ** 0.5))
-        return Cost(self.target_margin or usual, self.margin_cap, self.softness or 0)
+        """Return the costs of outputs and margins for a problem of this size."""
+        target = None
+        if self.reading == "largest":
+            outputs = problem.topology.fan_in[problem.topology.outputs.start :]
+            usual = max(2, 2 * round(1.5 * float(outputs.mean()) ** 0.5))
+            target = self.target_margin or usual
+        return Cost(target, self.margin_cap, self.softness or 0)
 
 
 class _Run:
@@ -159,24 +158,30 @@ class _Run:
         self.packed = PackedExamples(problem, settings.cost_for(problem), settings.thread_count)
         self.unit = self.packed.unit
         self.groups = temperature_groups(problem.topology)
-        sources = np.random.SeedSequence(seed).spawn(settings.replica_count)
-        self.generator = np.random.default_rng([seed, 1])  # of the noise that all replicas see
+        self.generator = np.random.default_rng([seed, 1])  # of the noise, the same for all replicas
         self.seen_count, self.is_all_seen = problem.example_count, True
+        count = settings.replica_count
+        sources = np.random.SeedSequence(seed).spawn(count)
         starts, streams = zip(*(source.spawn(2) for source in sources), strict=True)
         words = [stream.generate_state(LANES, np.uint64) for stream in streams]
-        parameters = _parameters(problem, starts, initial_networks)
-        self.replicas = self.packed.replicas(*parameters, np.stack(words))
-        self._energies = np.zeros(settings.replica_count, dtype=np.int64)
+        if initial_networks:
+            bits = bits_of_networks(initial_networks, problem.topology, count)
+        else:
+            size = problem.topology.weight_count + problem.topology.neuron_count
+            draws = [np.random.default_rng(s).integers(0, 2, size, np.int8) for s in starts]
+            bits = np.stack(draws)
+        self.replicas = self.packed.replicas(bits, np.stack(words))
+        self._energies = np.zeros(count, dtype=np.int64)
         self._are_energies_known = False
 
     @property
     def is_soft(self) -> bool:
-        """Whether flips are evaluated by other energies than the networks'."""
+        """Whether some flips are evaluated by expected energies."""
         return bool(self.packed.prices.softness.any())
 
     def anneal(self, watch: Watch) -> Stop:
-        """Cool in slices of some visits and look at the watch in between; quench at the end."""
-        target = NO_TARGET  # a replica that is there rests until the slice ends
+        """Cool in slices of visits, check the watch after each, and quench at the end."""
+        target = NO_TARGET  # a replica that reaches it stops until the slice ends
         if watch.target_energy is not None:
             target = int(np.floor(watch.target_energy / self.unit + 1e-9))
         try:
@@ -184,10 +189,9 @@ class _Run:
             steps = TARGET_SLICE * self.packed.visit_count
 
             def run_slice(start: int, end: int) -> None:
-                can_aim = self.is_all_seen and not self.is_soft and target != NO_TARGET
-                if can_aim:
-                    self.know_energies()
-                aim = target if can_aim else NO_TARGET
+                aim = target if self.is_all_seen and not self.is_soft else NO_TARGET
+                if aim != NO_TARGET:
+                    self.update_energies()
                 self.make_visits(schedule._replace(first=start, last=end, target=aim))
 
             for span in self.spans(schedule.last):
@@ -203,13 +207,13 @@ class _Run:
                     return verdict
             return Stop.FINISHED
         except KeyboardInterrupt:
-            self._are_energies_known = False  # some replicas went on before it was noticed
+            self._are_energies_known = False  # some replicas may have advanced since
             return Stop.INTERRUPTED
         finally:
             self.see_all()
 
     def spans(self, last: int) -> Iterator[range]:
-        """Yield the visits of all sweeps: one sweep at a time where each sees something else."""
+        """Yield the visits of all sweeps: one sweep at a time while the examples change."""
         visits, settings = self.packed.visit_count, self.settings
         changing = settings.sweep_count if settings.noise or settings.batches else 0
         for sweep, rows in enumerate(self.batches(changing)):
@@ -219,14 +223,14 @@ class _Run:
         yield range(changing * visits, last)
 
     def batches(self, sweep_count: int) -> Iterator[IntVector | None]:
-        """Return the examples that each sweep sees; None means all."""
+        """Return the examples of each sweep; None means all."""
         if self.settings.batches is None:
             return repeat(None, sweep_count)
         count = self.problem.example_count
         return self.settings.batches.rows(sweep_count, count, self.generator)
 
     def see(self, rows: IntVector | None) -> None:
-        """Show all replicas some examples, or all, with the noise of a sweep."""
+        """Load some examples, or all, with new noise into all replicas."""
         self.is_all_seen = False
         noise, spins = self.settings.noise, None
         if noise is not None:
@@ -237,7 +241,7 @@ class _Run:
         self.seen_count = self.problem.example_count if rows is None else len(rows)
 
     def see_all(self) -> None:
-        """Show all replicas all original examples; energies follow."""
+        """Load all original examples into all replicas."""
         if not self.is_all_seen:
             self.replicas = self.packed.load_examples(self.replicas)
             self._are_energies_known = False
@@ -251,24 +255,24 @@ class _Run:
         return cooling(hottest, coldest, settings.sweep_count, settings.quench_sweeps)
 
     def best_energy(self) -> float:
-        """The lowest energy of any replica now; of a batch, what all examples might have."""
+        """The lowest energy of any replica now; of a batch, scaled to all examples."""
         share = self.seen_count / self.problem.example_count
         return float(self.energies.min() * self.unit / share)
 
     @property
     def energies(self) -> NDArray[np.int64]:
         """The energies of all replicas in units."""
-        self.know_energies()
+        self.update_energies()
         return self._energies
 
-    def know_energies(self) -> None:
-        """Compute energies anew where they were not kept; from then on they follow every flip."""
+    def update_energies(self) -> None:
+        """Compute energies unless they are known; flips without noise keep them up to date."""
         if not self._are_energies_known:
             self._energies[:] = self.packed.energies(self.replicas)
             self._are_energies_known = True
 
     def found(self, stop: Stop, watch: Watch) -> Solutions:
-        """Unpack all replicas, lowest energy first."""
+        """Return the networks of all replicas, lowest energy first."""
         order = np.argsort(self.energies, kind="stable")
         weights, biases = (part[order] for part in self.packed.parameters(self.replicas))
         problem, topology = self.problem, self.problem.topology
@@ -311,7 +315,7 @@ def measured_temperatures(
 
 
 def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> TrainingProblem:
-    """Return a problem with the examples of a first batch, and its share of the field."""
+    """Return the problem of a random first batch, with its share of the field."""
     count, field = problem.example_count, problem.field
     if settings.batches is None or settings.batches.first >= count:
         return problem
@@ -326,7 +330,7 @@ def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> Traini
 
 
 def _sizes(problem: TrainingProblem, settings: ForwardAnnealing) -> list[NDArray[np.float64]]:
-    """Return the magnitudes of all changes that are not zero, by group."""
+    """Return the sizes of all nonzero energy changes, by group."""
     count = _measured_replicas(problem)
     run = _Run(problem, replace(settings, replica_count=count), seed=0)
     changes, of_parameter = np.abs(run.flip_costs()), run.groups.of_parameter
@@ -335,29 +339,16 @@ def _sizes(problem: TrainingProblem, settings: ForwardAnnealing) -> list[NDArray
 
 
 def _measured_replicas(problem: TrainingProblem) -> int:
-    """Return the number of networks to measure temperatures on: small ones have few changes."""
+    """Return the number of networks to measure temperatures on: more for small networks."""
     return int(np.clip(MEASURED_CHANGES // max(problem.topology.weight_count, 1), 1, 16))
-
-
-def _parameters(
-    problem: TrainingProblem,
-    starts: Sequence[np.random.SeedSequence],
-    networks: Sequence[BinaryNetwork],
-) -> tuple[BitMatrix, BitMatrix]:
-    topology = problem.topology
-    if not networks:
-        size = topology.weight_count + topology.neuron_count
-        bits = np.stack([np.random.default_rng(s).integers(0, 2, size, np.int8) for s in starts])
-        return bits[:, : topology.weight_count], bits[:, topology.weight_count :]
-    return bits_of_networks(networks, topology, len(starts))
 
 
 def _require_room(problem: TrainingProblem, settings: ForwardAnnealing) -> None:
     topology, count, replica_count = problem.topology, problem.example_count, settings.replica_count
     measured = count if settings.batches is None else min(count, settings.batches.first)
-    require_memory(
-        f"annealing {replica_count:,} replicas of a network of {topology.node_count:,} nodes on "
-        f"{count:,} examples",
+    require_room(
+        problem,
+        replica_count,
         replica_count * (count * (topology.node_count + 5 * topology.neuron_count))
         + 5 * _measured_replicas(problem) * measured * topology.neuron_count
         + 10 * replica_count * (topology.weight_count + topology.neuron_count)

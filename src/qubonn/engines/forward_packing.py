@@ -1,4 +1,4 @@
-"""A training problem as the masks and counts of the forward kernels: examples side by side.
+"""A training problem as the masks and counts of the forward kernels, examples in lanes.
 
 TrainingProblem, Cost -> Examples; parameters -> Replica, and back.
 """
@@ -15,7 +15,9 @@ from qubonn.checks import BitMatrix, IntVector, SpinMatrix
 from qubonn.engines.forward_tables import (
     ARCS_END,
     ARCS_START,
+    FINE,
     IS_DEEP,
+    LANES,
     Examples,
     Prices,
     Replica,
@@ -28,31 +30,30 @@ from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 
 NO_TARGET = -(2**62)
-LANES = 64  # examples in a block
-FINEST = 2**22  # parts of a whole
-MOST = 2.0**30  # of what a lane adds up over all blocks, in units: int32 with a bit to spare
-MOST_ENERGY = 2.0**46  # of all examples; int64 has 16 bits for finer units, and one to spare
-SEARCHED = 2**16  # parts of a whole that are tried one by one
-MOST_SMALL = 2.0**13  # of one example's, in int16: four can be added
-CLOSE = 0.02  # by which part a margin strength may be rounded, if int16 then suffices
+FINEST = 2**22  # most units in an energy of 1 (or 1/2 with a target)
+SEARCHED = 2**16  # most units for which all smaller numbers are tried
+MOST = 2.0**30  # sum of a lane over all blocks, in units: int32 with a bit to spare
+MOST_ENERGY = 2.0**46  # of all examples, in units: int64 has 16 bits for FINE, and one to spare
+MOST_SMALL = 2.0**13  # change of one example, in units: int16 can add four
+CLOSE = 0.02  # relative error of a margin strength that is accepted for narrower lanes
 
 
 @dataclass(frozen=True)
 class Cost:
-    """How outputs and margins are paid for; without a target, outputs are read by their signs."""
+    """How outputs and margins enter the energy; without a target, outputs are read as signs."""
 
     target_margin: int | None
     margin_cap: int | None
-    softness: float = 0  # in roots of a neuron's number of arcs
+    softness: float = 0  # times the square root of a neuron's number of arcs
 
 
 class PackedExamples:
-    """One problem, packed: examples in lanes, energies in multiples of `unit`."""
+    """A problem for the kernels: examples in lanes, energies in multiples of `unit`."""
 
     def __init__(
         self, problem: TrainingProblem, cost: Cost, thread_count: int | None = None
     ) -> None:
-        # Numba takes a moment, so these are imported when needed
+        # Numba is slow to import, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._forward_kernels")
         self.passes: Any = import_module("qubonn.engines._forward_passes")
         self.streams: Any = import_module("qubonn.simd.streams")
@@ -63,18 +64,14 @@ class PackedExamples:
         self.wiring = self.tables[0]
         most = _most_change(problem, cost)
         self.kind, self.lane_unit = _kind_and_unit(problem, cost, most)
-        largest = np.iinfo(self.kind).max
-        self.blocks_per_sum = max(1, int(largest // max(1.0, most / self.lane_unit)))
-        self.unit = self.lane_unit * 2.0**-self.passes.FINE
-        self.prices = self._prices()
-        self.input_words, self.output_words = (
-            _words(spins) for spins in (problem.input_spins, problem.output_spins)
-        )
+        self.unit = self.lane_unit * 2.0**-FINE
+        self.prices = self._prices(most / self.lane_unit)
+        self.input_words = _words(problem.input_spins)
+        self.output_words = _words(problem.output_spins)
 
-    def replicas(self, weights: BitMatrix, biases: BitMatrix, seeds: NDArray[np.uint64]) -> Any:
-        """Return the kernels' state of networks given by bits; `seeds` has a row for each."""
-        ones = np.iinfo(np.uint64).max
-        parameters = np.where(np.hstack([weights, biases]), ones, np.uint64(0)).astype(np.uint64)
+    def replicas(self, bits: BitMatrix, seeds: NDArray[np.uint64]) -> Any:
+        """Return the kernels' state of networks with these parameters; `seeds` has a row each."""
+        parameters = np.where(bits, ~np.uint64(0), np.uint64(0))
         generators = self.streams.start_generators(seeds.reshape(-1), LANES)
         nothing = np.zeros((0, 0, 0), dtype=np.uint64)  # until examples are loaded
         return self.load_examples(Replica(parameters, nothing, nothing, generators))
@@ -82,12 +79,12 @@ class PackedExamples:
     def load_examples(
         self, replicas: Any, rows: IntVector | None = None, input_spins: SpinMatrix | None = None
     ) -> Any:
-        """Show replicas some examples, or all; counts and activations follow.
+        """Load some examples, or all, and their share of the field; run a forward pass.
 
-        They see the same share of the field. `input_spins`, a row for each of these examples,
-        replace the problem's own.
+        `input_spins`, a row for each of these examples, replace the problem's own.
         """
         rows = np.arange(self.problem.example_count) if rows is None else rows
+        input_count = self.topology.input_count
         tiles = self._tiles(self.output_words, rows)
         self.examples = Examples(
             wanted=self._masks(tiles, self.topology.output_count),
@@ -99,9 +96,7 @@ class PackedExamples:
         else:
             tiles = self._tiles(_words(input_spins), np.arange(len(rows)))
         replicas = self._with_room(replicas, len(tiles))
-        replicas.spins[:, : self.topology.input_count] = self._masks(
-            tiles, self.topology.input_count
-        )
+        replicas.spins[:, :input_count] = self._masks(tiles, input_count)
         self._for_each(replicas, lambda r, one: self.passes.run_forward(self.wiring, tiles, one))
         return replicas
 
@@ -109,11 +104,10 @@ class PackedExamples:
         """Return replicas whose counts and activations have room for `block_count` blocks."""
         if replicas.spins.shape[2] == block_count:
             return replicas
-        count, rows = len(replicas.parameters), self.topology.node_count + 1
-        neurons, ones = self.topology.neuron_count, np.iinfo(np.uint64).max
+        count, topology = len(replicas.parameters), self.topology
         return replicas._replace(
-            counts=np.zeros((count, neurons * block_count, LANES), dtype=self.kind),
-            spins=np.full((count, rows, block_count), ones, dtype=np.uint64),
+            counts=np.zeros((count, topology.neuron_count * block_count, LANES), dtype=self.kind),
+            spins=np.full((count, topology.node_count + 1, block_count), ~np.uint64(0)),
         )
 
     def energies(self, replicas: Any) -> NDArray[np.int64]:
@@ -123,9 +117,9 @@ class PackedExamples:
         return np.array(energies, dtype=np.int64)
 
     def flip_costs(self, replicas: Any, *, is_soft: bool = False) -> NDArray[np.int64]:
-        """Return what flips cost: replicas x (weights, then biases).
+        """Return the costs of all flips: replicas x (weights, then biases).
 
-        Where neurons are soft, own parameters of hidden neurons are in 1 / 2S of the unit.
+        With `is_soft` those of the own parameters of soft neurons are in 1 / 2S of the unit.
         """
         costs = np.zeros(replicas.parameters.shape, dtype=np.int64)
         temperatures = np.zeros((1, temperature_groups(self.topology).count))
@@ -138,7 +132,7 @@ class PackedExamples:
         return costs
 
     def anneal(self, replicas: Any, energies: NDArray[np.int64], schedule: VisitSchedule) -> None:
-        """Make the visits of a schedule; energies follow, unless neurons are soft."""
+        """Make the visits of a schedule and update energies, unless neurons are soft."""
         nothing, prices = np.zeros(0, dtype=np.int64), self.prices
         energies[:] = self._for_each(
             replicas, lambda r, one: self._anneal_one(one, energies[r], schedule, prices, nothing)
@@ -163,7 +157,7 @@ class PackedExamples:
         return len(self.wiring.order) + len(self.wiring.shared)
 
     def _for_each(self, replicas: Any, work: Callable[[int, Any], Any]) -> list[Any]:
-        """Return the result of `work` for every replica, in threads: kernels release the lock."""
+        """Return the result of `work` for every replica, in threads: kernels release the GIL."""
         results: list[Any] = [None] * len(replicas.parameters)
 
         def run_piece(first: int, end: int, thread: int) -> None:
@@ -179,7 +173,7 @@ class PackedExamples:
 
     def parameters(self, replicas: Any) -> tuple[SpinMatrix, SpinMatrix]:
         """Return weight spins and bias spins, a row for each replica."""
-        spins = (replicas.parameters != 0).astype(np.int8) * np.int8(2) - np.int8(1)
+        spins = np.where(replicas.parameters, np.int8(1), np.int8(-1))
         cut = self.topology.weight_count
         return spins[:, :cut], spins[:, cut:]
 
@@ -191,11 +185,11 @@ class PackedExamples:
 
     def _pull(self, share: float) -> NDArray[np.int64]:
         """Return twice a share of the field of every parameter, in fine units."""
-        field = self.problem.field
-        pulls = share * np.concatenate([field.weights, field.biases])
+        pulls = share * np.append(self.problem.field.weights, self.problem.field.biases)
         return np.asarray(2 * np.rint(pulls / self.unit), dtype=np.int64)
 
-    def _prices(self) -> Any:
+    def _prices(self, most_units: float) -> Prices:
+        """Return the prices; a flip changes the energy of one example by `most_units` at most."""
         target, cap = self.cost.target_margin, self.cost.margin_cap
         fan_in = int(self.topology.fan_in.max(initial=0))
         return Prices(
@@ -205,7 +199,7 @@ class PackedExamples:
             target_margin=target or 0,
             is_pairwise=target is not None,
             softness=_softness(self.topology, self.cost),
-            blocks_per_sum=self.blocks_per_sum,
+            blocks_per_sum=max(1, int(np.iinfo(self.kind).max // max(1.0, most_units))),
         )
 
     def _tiles(self, words: NDArray[np.uint64], rows: IntVector) -> Any:
@@ -222,7 +216,7 @@ class PackedExamples:
 
 
 def _words(spins: SpinMatrix) -> NDArray[np.uint64]:
-    """Pack the spins of each example into words, a bit for each."""
+    """Pack the spins of each example into the bits of words."""
     bits = np.packbits(spins > 0, axis=1, bitorder="little")
     words = np.zeros((len(spins), 8 * -(-spins.shape[1] // 64)), dtype=np.uint8)
     words[:, : bits.shape[1]] = bits
@@ -230,7 +224,7 @@ def _words(spins: SpinMatrix) -> NDArray[np.uint64]:
 
 
 def _is_real(example_count: int) -> NDArray[np.uint64]:
-    """Return by block the lanes that hold an example."""
+    """Return, by block, a mask of the lanes that hold an example."""
     lanes = np.arange(-(-example_count // LANES) * LANES) < example_count
     return np.packbits(lanes, bitorder="little").view("<u8")
 
@@ -273,12 +267,12 @@ def require_pairwise(problem: TrainingProblem) -> None:
 
 
 def _kind_and_unit(problem: TrainingProblem, cost: Cost, most: float) -> tuple[Any, float]:
-    """Return the integers of the lanes, and what 1 means in them; a step costs `most` at most.
+    """Return the integer type of the lanes, and their unit; a step costs at most `most`.
 
-    Lanes of int16 if all that they must hold fits, at a unit that leaves the margin strength as it
-    is or nearly so; else of int32.
+    The type is int16 if sums and changes fit in a unit that represents the margin strength closely,
+    else int32.
     """
-    whole = 1.0 if cost.target_margin is None else 0.5  # an odd target leaves halves
+    whole = 1.0 if cost.target_margin is None else 0.5  # an odd target gives halves
     gamma = float(problem.margin_strength) / whole
     finest = _finest_parts(problem, cost, most, whole)
     finest_small = min(finest, int(MOST_SMALL * whole / most))
@@ -295,7 +289,7 @@ def _kind_and_unit(problem: TrainingProblem, cost: Cost, most: float) -> tuple[A
 
 
 def _finest_parts(problem: TrainingProblem, cost: Cost, most: float, whole: float) -> int:
-    """Return the number of parts into which a whole may be cut so that no sum overflows."""
+    """Return the largest number of units in a `whole` with which no sum overflows."""
     topology, count = problem.topology, problem.example_count
     in_a_lane = -(-count // LANES) * most
     if in_a_lane > MOST * whole:
@@ -311,13 +305,14 @@ def _finest_parts(problem: TrainingProblem, cost: Cost, most: float, whole: floa
 
 
 def _largest_sum(topology: Topology, cost: Cost) -> int:
-    """Return a bound on sums and leads, and on what is added to them before they are cut off."""
+    """Return a bound on sums and leads before they are clipped."""
     terms = int(topology.fan_in.max(initial=0)) + 2
-    return 4 * terms + (cost.target_margin or 0) + 2 * _softest(topology, cost)
+    softest = int(_softness(topology, cost).max(initial=0))
+    return 4 * terms + (cost.target_margin or 0) + 2 * softest
 
 
 def _closest(ratio: float, finest: int) -> tuple[int, float]:
-    """Return the best number of parts of a whole, and the rounding error of a ratio in them.
+    """Return the number of parts, at most `finest`, that represents a ratio best, and its error.
 
     >>> _closest(0.75, 100)
     (4, 0.0)
@@ -329,9 +324,9 @@ def _closest(ratio: float, finest: int) -> tuple[int, float]:
 
 
 def _most_change(problem: TrainingProblem, cost: Cost) -> float:
-    """Return a bound on what one flip may change in the energy of one example.
+    """Return a bound on the change of the energy of one example by one flip.
 
-    Of a neuron's own weight: a step up of its count, compared with a step down.
+    For a neuron's own weight: a step up of its count, compared with a step down.
     """
     topology, gamma = problem.topology, float(problem.margin_strength)
     at_most_each, at_most_all = _moves_of_outputs(topology)
@@ -342,28 +337,22 @@ def _most_change(problem: TrainingProblem, cost: Cost) -> float:
         violation, own = outputs * at_most_each + at_most_all, outputs
     margins = gamma * _moves_of_margins(topology, cost.margin_cap)
     if cost.softness:  # in 1 / 2S; from a step down to a step up the probability of +1 moves by 4
-        softest = _softest(topology, cost)
+        softest = _softness(topology, cost).max(initial=0)
         return float(4 * (violation + 2 * own + margins) + 8 * softest * gamma)
     return float(violation + 2 * own + margins + 4 * gamma)
 
 
-def _softest(topology: Topology, cost: Cost) -> int:
-    """Return the softness of the softest neuron, at least 1 where there are soft ones."""
-    return int(_softness(topology, cost).max(initial=0))
-
-
 def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
-    """Return by neuron how far from the threshold it is soft; outputs never are."""
-    if not cost.softness:
-        return np.zeros(topology.neuron_count, dtype=np.int64)
-    roots = np.sqrt(topology.fan_in[topology.input_count :])
-    softness = np.maximum(1, np.rint(cost.softness * roots)).astype(np.int64)
-    softness[topology.hidden_count :] = 0
+    """Return S by neuron, at least 1 if neurons are soft; outputs never are."""
+    softness = np.zeros(topology.neuron_count, dtype=np.int64)
+    if cost.softness:
+        roots = np.sqrt(topology.fan_in[topology.input_count : topology.outputs.start])
+        softness[: topology.hidden_count] = np.maximum(1, np.rint(cost.softness * roots))
     return softness
 
 
 def _moves_of_margins(topology: Topology, cap: int | None) -> float:
-    """Return by how much one flip may move the margins of other neurons, all together."""
+    """Return a bound on the sum of the moves of other neurons' margins by one flip."""
     is_hidden = topology.target_of < topology.outputs.start
     is_inner = is_hidden & (topology.source_of >= topology.input_count)
     steps = 2.0 * np.bincount(topology.target_of[is_inner])
@@ -373,8 +362,8 @@ def _moves_of_margins(topology: Topology, cap: int | None) -> float:
 
 
 def _moves_of_outputs(topology: Topology) -> tuple[int, int]:
-    """Return by how much one flip may move an output's count at most, and all of them together."""
-    wiring, cones, _ = tables_of(topology)
+    """Return bounds on the moves of the outputs' counts by one flip: of one output, of all."""
+    wiring, cones = tables_of(topology)
     if cones.table[:, IS_DEEP].any() or len(wiring.shared):
         fan_in = topology.fan_in[topology.outputs.start :]
         return int(fan_in.max()), int(fan_in.sum())

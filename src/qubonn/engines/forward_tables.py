@@ -1,10 +1,9 @@
-"""What flips reach in an acyclic network: the wiring of the forward kernels.
+"""Index tables of the forward kernels: which neurons depend on which parameters.
 
-Topology -> Wiring: arcs by neuron, which parameters move one neuron only, and cones: the neurons
-that depend, directly or not, on a neuron or on a weight that several arcs share.
+Topology -> Wiring: arcs by neuron, and which parameters belong to one neuron only; Cones: the
+neurons that depend, directly or not, on a neuron or on a weight that several arcs share.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -16,6 +15,8 @@ from qubonn.checks import require_memory
 from qubonn.topology import Topology
 
 Integers = NDArray[np.int64]
+LANES = 64  # examples in a block, bits in a word
+FINE = 16  # energies of replicas are kept in 2**-16 of the lanes' unit
 WORDS_PAY = 4  # a neuron reads words of 64 inputs with at least this many inputs per word
 NO_WEIGHT = -1
 
@@ -26,11 +27,14 @@ NEURON, IS_DEEP, ARCS_START, ARCS_END = 0, 1, 2, 3  # of cones
 
 
 class Cones(NamedTuple):
-    """The neurons that depend on each owner, in the order of a forward pass."""
+    """The neurons that depend on each owner, in the order of a forward pass.
+
+    Owners are all neurons, then all weights of several arcs.
+    """
 
     starts: Integers  # of each owner's rows in `table`
-    table: Integers  # neuron; whether it depends on the owner through others: all its inner arcs
-    # must be looked at; where in `arcs` are those that come straight from the change
+    table: Integers  # neuron; whether it depends on the owner through other neurons, so that all
+    # its inner arcs must be read; first and last arc in `arcs` that a change reaches directly
     arcs: Integers  # source, parameter
 
 
@@ -45,9 +49,9 @@ class Wiring(NamedTuple):
     own: Integers  # by target, in a fixed shuffled order: arcs whose weight has no other arc
     inner: Integers  # by target: source and parameter of arcs from neurons
     order: Integers  # neurons in the order of a forward pass
-    shared: Integers  # weights with several arcs
+    shared: Integers  # weights of several arcs
     wide_row_of: Integers  # by neuron: its row in `wide_inputs`; -1: arcs are counted one by one
-    wide_inputs: NDArray[np.uint64]  # neurons with many inputs, once each x words: a bit an input
+    wide_inputs: NDArray[np.uint64]  # neurons with many inputs x words: a bit for each input
 
 
 class Examples(NamedTuple):
@@ -59,19 +63,19 @@ class Examples(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """What things cost, in whole multiples of a unit."""
+    """Strengths of the terms of the energy, in whole multiples of a unit."""
 
     margin: int  # reward of one unit of a hidden pre-activation
     margin_cap: int
     violation: int  # of one missing term; of half of one with pairwise outputs
     target_margin: int
     is_pairwise: bool
-    softness: Integers  # by neuron; 0: its sign, without noise
-    blocks_per_sum: int  # whose gains a lane can add up without overflow
+    softness: Integers  # by neuron; 0: no noise
+    blocks_per_sum: int  # blocks whose gains a lane can add up without overflow
 
 
 class Replica(NamedTuple):
-    """One network and what follows from it; with a first axis over replicas, all of them."""
+    """A network, its counts and activations; all replicas, if arrays have a first axis for them."""
 
     parameters: NDArray[np.uint64]  # all bits set where the weight or bias is +1
     counts: NDArray[Any]  # (neurons * blocks) x lanes
@@ -80,7 +84,7 @@ class Replica(NamedTuple):
 
 
 class VisitSchedule(NamedTuple):
-    """Which visits to make, how hot; a replica at or below the target rests."""
+    """The visits to make and their temperatures; a replica stops at or below the target."""
 
     temperatures: NDArray[np.float64]  # sweeps x groups
     groups: Integers  # of each visit of a sweep
@@ -91,9 +95,10 @@ class VisitSchedule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TemperatureGroups:
-    """Parameters whose flips are alike, and so are given one temperature.
+    """Groups of parameters that have one temperature because their flips are similar.
 
-    Biases and weights of their own of the neurons of a level; shared weights into a level.
+    A group is the biases and unshared weights of the neurons of a level, or the shared weights into
+    a level.
     """
 
     of_neuron: Integers
@@ -103,44 +108,39 @@ class TemperatureGroups:
 
 
 @lru_cache(maxsize=8)
-def tables_of(topology: Topology) -> tuple[Wiring, Cones, Cones]:
-    """Return the wiring, the cones of all neurons and those of all weights of several arcs.
-
-    Neurons are numbered from 0. A bias is one more arc into its neuron, the last one, from a source
-    that is always +1.
-    """
+def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
+    """Return the wiring and the cones of a topology. Neurons are numbered from 0."""
     require_memory(
         f"finding what the flips of {topology.neuron_count:,} neurons reach",
         20 * topology.neuron_count**2 + 100 * topology.arc_count,
     )
-    sources, targets, parameters = _arcs_with_biases(topology)
+    sources, targets, parameters = arcs_with_biases(topology)
     count = topology.neuron_count
-    is_inner = _is_inner(topology, sources)
-    is_shared = _is_shared(topology)
+    is_inner = (sources >= topology.input_count) & (sources < topology.node_count)
+    is_shared = np.bincount(parameters) > 1
     is_own = ~is_shared[parameters]
-    terms = np.append(np.bincount(targets, minlength=count), 0)
+    terms = np.append(np.bincount(targets), 0)
     needed = terms // 2 + 1
-    starts = [_starts(targets[of], count) for of in (slice(None), is_own, is_inner)]
+    first = [starts_of(targets[of], count) for of in (slice(None), is_own, is_inner)]
     wide_row_of, wide_inputs = _wide_neurons(topology)
     wiring = Wiring(
         input_count=topology.input_count,
         output_count=topology.output_count,
         arcs=np.stack([sources, parameters], axis=1),
-        neurons=np.stack([*starts, needed, 2 * needed - terms], axis=1),
+        neurons=np.stack([*first, needed, 2 * needed - terms], axis=1),
         own=_shuffled(np.flatnonzero(is_own), targets),
         inner=np.stack([sources, parameters], axis=1)[is_inner],
-        order=_order(topology),
+        order=np.concatenate(topology.levels()) - topology.input_count,
         shared=np.flatnonzero(is_shared),
         wide_row_of=wide_row_of,
         wide_inputs=wide_inputs,
     )
-    reach = _reach(topology)
-    return wiring, _cones_of_neurons(topology, reach), _cones_of_weights(topology, reach)
+    return wiring, _cones(topology, wiring.order, is_shared)
 
 
 @lru_cache(maxsize=8)
 def temperature_groups(topology: Topology) -> TemperatureGroups:
-    """Return the groups of a topology's neurons, shared weights and parameters."""
+    """Return the temperature groups of a topology's neurons, shared weights and parameters."""
     shared, weight_count = tables_of(topology)[0].shared, topology.weight_count
     of_neuron = np.empty(topology.neuron_count, dtype=np.int64)
     for number, nodes in enumerate(topology.levels()):
@@ -151,14 +151,17 @@ def temperature_groups(topology: Topology) -> TemperatureGroups:
     of_weight[shared] += 1
     raw = np.concatenate([of_weight, 2 * of_neuron])
     kinds, of_parameter = np.unique(raw, return_inverse=True)
-    of_shared = np.searchsorted(kinds, raw[shared])
     return TemperatureGroups(
-        np.searchsorted(kinds, 2 * of_neuron), of_shared, of_parameter, len(kinds)
+        of_parameter[weight_count:], of_parameter[shared], of_parameter, len(kinds)
     )
 
 
-def _arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]:
-    """Return sources, targets and parameters of all arcs by target, each neuron's bias last."""
+def arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]:
+    """Return sources, targets (neurons) and parameters of all arcs, by target.
+
+    A bias is one more arc into its neuron, the last one, from a source that is always +1; its
+    number follows those of all nodes.
+    """
     neurons = np.arange(topology.neuron_count)
     sources = np.append(topology.source_of, np.full(len(neurons), topology.node_count))
     targets = np.append(topology.target_of - topology.input_count, neurons)
@@ -170,16 +173,17 @@ def _arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]
 def _shuffled(arcs: Integers, targets: Integers) -> Integers:
     """Return arcs by target, those of each target in a fixed shuffled order.
 
-    Weights that are visited early settle what later ones need not: they should lie anywhere.
+    Flips of early weights make flips of later ones unnecessary, so no part of the inputs should
+    always come first.
     """
     places = np.random.default_rng(0).permutation(len(arcs))
     return arcs[places[np.argsort(targets[arcs[places]], kind="stable")]]
 
 
 def _wide_neurons(topology: Topology) -> tuple[Integers, NDArray[np.uint64]]:
-    """Return which neurons count their inputs by words, and the inputs of each of them.
+    """Return the neurons that count their inputs by words, and the inputs of each of them.
 
-    Those that have every input at most once, and enough of them.
+    They have many inputs, and no input twice.
     """
     word_count, count = -(-topology.input_count // 64), topology.neuron_count
     is_outer = topology.source_of < topology.input_count
@@ -197,110 +201,76 @@ def _wide_neurons(topology: Topology) -> tuple[Integers, NDArray[np.uint64]]:
     return row_of, inputs
 
 
-def _is_inner(topology: Topology, sources: Integers) -> NDArray[np.bool_]:
-    """Whether arcs come from neurons."""
-    return (sources >= topology.input_count) & (sources < topology.node_count)
+def _cones(topology: Topology, order: Integers, is_shared: NDArray[np.bool_]) -> Cones:
+    """Return the cones of all neurons and shared weights, neurons in the order of a forward pass.
+
+    Arcs that a change reaches directly are listed, except those that a deep neuron reads anyway.
+    """
+    sources, targets, parameters = arcs_with_biases(topology)
+    count, first_neuron = topology.neuron_count, topology.input_count
+    inner = np.flatnonzero((sources >= first_neuron) & (sources < topology.node_count))
+    shared = np.flatnonzero(is_shared[parameters])
+    outer = shared[sources[shared] < first_neuron]
+    owner_of_weight = count + np.cumsum(is_shared) - 1
+    rows, deep = _members(topology, order, owner_of_weight[parameters[shared]], shared)
+    owners, places = np.nonzero(rows[:, order])
+    neurons = order[places]
+    is_deep = deep[owners, neurons]
+    listed = np.append(inner, outer)
+    starters = np.append(sources[inner] - first_neuron, owner_of_weight[parameters[outer]])
+    keys = starters * count + targets[listed]
+    by_key = np.argsort(keys, kind="stable")
+    wanted = owners * count + neurons
+    first, last = (np.searchsorted(keys[by_key], wanted, side=side) for side in ("left", "right"))
+    last = np.where(is_deep & (owners < count), first, last)
+    table = np.stack([neurons, is_deep, first, last], axis=1)
+    arcs = np.stack([sources, parameters], axis=1)[listed[by_key]]
+    return Cones(starts_of(owners, len(rows)), table, arcs)
 
 
-def _is_shared(topology: Topology) -> NDArray[np.bool_]:
-    """Whether parameters have several arcs; biases never do."""
-    counts = np.bincount(topology.weight_of, minlength=topology.weight_count)
-    return np.append(counts > 1, np.zeros(topology.neuron_count, dtype=bool))
+def _members(
+    topology: Topology, order: Integers, owners: Integers, shared_arcs: Integers
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which neurons are in the cone of each owner, and which of them are deep.
+
+    A neuron is deep if a change reaches it through other neurons of the cone or, for a weight,
+    through an arc from a neuron; all its arcs from neurons must then be read.
+    """
+    sources, targets, _ = arcs_with_biases(topology)
+    sources, targets, count = sources[shared_arcs], targets[shared_arcs], topology.neuron_count
+    arcs = _arcs_between_neurons(topology)
+    rows = np.zeros((owners.max(initial=count - 1) + 1, count), dtype=bool)
+    rows[:count] = _reach(arcs, order)
+    for owner, target in zip(owners, targets, strict=True):
+        rows[owner] |= rows[target]
+        rows[owner, target] = True
+    deep = np.asarray(rows.astype(np.float32) @ arcs > 0)  # no owner is in its own cone
+    is_inside = sources >= topology.input_count
+    deep[owners[is_inside], targets[is_inside]] = True
+    return rows, deep
 
 
-def _order(topology: Topology) -> Integers:
-    return np.concatenate(topology.levels()) - topology.input_count
+def _arcs_between_neurons(topology: Topology) -> Any:
+    """Return a sparse matrix, sources x targets, that is positive where there is an arc."""
+    from scipy.sparse import coo_array
+
+    is_inner = topology.source_of >= topology.input_count
+    ends = [of[is_inner] - topology.input_count for of in (topology.source_of, topology.target_of)]
+    count = topology.neuron_count
+    ones = np.ones(len(ends[0]), dtype=np.float32)
+    return coo_array((ones, ends), shape=(count, count)).tocsr()
 
 
-def _reach(topology: Topology) -> NDArray[np.bool_]:
+def _reach(arcs: Any, order: Integers) -> NDArray[np.bool_]:
     """Return for each neuron which ones depend on it, directly or not; neurons x neurons."""
-    reach = np.zeros((topology.neuron_count, topology.neuron_count), dtype=bool)
-    sources, targets = (topology.source_of, topology.target_of)
-    inner = sources >= topology.input_count
-    sources, targets = sources[inner] - topology.input_count, targets[inner] - topology.input_count
-    by_source = np.argsort(sources, kind="stable")
-    starts = _starts(sources[by_source], topology.neuron_count)
-    for neuron in _order(topology)[::-1]:
-        targets_of = targets[by_source[starts[neuron] : starts[neuron + 1]]]
-        reach[neuron] = reach[targets_of].any(axis=0)
-        reach[neuron, targets_of] = True
+    reach = np.zeros(arcs.shape, dtype=bool)
+    for neuron in order[::-1]:
+        targets = arcs.indices[arcs.indptr[neuron] : arcs.indptr[neuron + 1]]
+        reach[neuron] = reach[targets].any(axis=0)
+        reach[neuron, targets] = True
     return reach
 
 
-def _cones_of_neurons(topology: Topology, reach: NDArray[np.bool_]) -> Cones:
-    """Cones of all neurons; arcs that come straight from the neuron are listed one by one."""
-    sources, _, _ = _arcs_with_biases(topology)
-    inner = np.flatnonzero(_is_inner(topology, sources))
-    starters = sources[inner] - topology.input_count
-    starts, table, arcs = _cones(topology, reach, (inner, starters), np.zeros_like(reach))
-    # neurons that look at all their arcs from neurons find these among them
-    _, is_deep, first, last = table.T
-    last[is_deep == 1] = first[is_deep == 1]
-    return Cones(starts, table, arcs)
-
-
-def _cones_of_weights(topology: Topology, reach: NDArray[np.bool_]) -> Cones:
-    """Cones of weights with several arcs; their arcs from inputs are listed one by one."""
-    sources, targets, parameters = _arcs_with_biases(topology)
-    is_shared = _is_shared(topology)
-    number_of = np.cumsum(is_shared) - 1
-    count = int(is_shared.sum())
-    rows = np.zeros((count, topology.neuron_count), dtype=bool)
-    is_inside = np.zeros_like(rows)  # the weight lies on an arc between neurons
-    arcs = np.flatnonzero(is_shared[parameters])
-    for arc in arcs:
-        row = rows[number_of[parameters[arc]]]
-        row |= reach[targets[arc]]
-        row[targets[arc]] = True
-        if sources[arc] >= topology.input_count:
-            is_inside[number_of[parameters[arc]], targets[arc]] = True
-    outer = arcs[sources[arcs] < topology.input_count]
-    listed = (outer, number_of[parameters[outer]])
-    return _cones(topology, rows, listed, is_inside)
-
-
-def _cones(
-    topology: Topology,
-    rows: NDArray[np.bool_],
-    listed: tuple[Integers, Integers],
-    is_inside: NDArray[np.bool_],
-) -> Cones:
-    """Write cones (a row of neurons for each owner) as lists in the order of a forward pass.
-
-    A neuron is deep where a change reaches it through other neurons of the cone, or, as
-    `is_inside` says, through arcs of its own; all its arcs from neurons must then be looked at.
-    """
-    sources, targets, parameters = _arcs_with_biases(topology)
-    order = _order(topology)
-    owners, places = np.nonzero(rows[:, order])
-    neurons = order[places]
-    deep = is_inside | _depends_inside(topology, rows)
-    is_deep = deep[owners, neurons]
-    arcs, starters = listed
-    keys = starters * len(order) + targets[arcs]
-    by_key = np.argsort(keys, kind="stable")
-    wanted = owners * len(order) + neurons
-    first = np.searchsorted(keys[by_key], wanted, side="left")
-    last = np.searchsorted(keys[by_key], wanted, side="right")
-    table = np.stack([neurons, is_deep, first, last], axis=1)
-    ends = np.stack([sources, parameters], axis=1)[arcs[by_key]]
-    return Cones(_starts(owners, len(rows)), table, ends)
-
-
-def _depends_inside(topology: Topology, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return where a neuron has a source in the cone itself; the owner is not part of its cone."""
-    from scipy.sparse import coo_array
-
-    inner = topology.source_of >= topology.input_count
-    ends = (
-        topology.source_of[inner] - topology.input_count,
-        topology.target_of[inner] - topology.input_count,
-    )
-    count = topology.neuron_count
-    arcs = coo_array((np.ones(len(ends[0]), dtype=np.float32), ends), shape=(count, count))
-    return np.asarray(rows.astype(np.float32) @ arcs.tocsr() > 0)
-
-
-def _starts(sorted_owners: Sequence[int] | Integers, count: int) -> Integers:
+def starts_of(sorted_owners: Integers, count: int) -> Integers:
     """Return where each owner's run begins in a sorted list, and where the last one ends."""
-    return np.searchsorted(np.asarray(sorted_owners), np.arange(count + 1))
+    return np.searchsorted(sorted_owners, np.arange(count + 1))

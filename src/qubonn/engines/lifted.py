@@ -1,8 +1,8 @@
 """LiftedAnnealing: anneal weights, biases and activations; products and counts are minimised out.
 
-TrainingProblem -> Solutions, for any topology: cycles, shared weights, skips. A zero of this energy
-is a zero of the paper's, and the other way round. With a margin strength below 1/2 the energy of a
-state is the paper's at its best counts.
+TrainingProblem -> Solutions, for any topology: cycles, shared weights, skips. This energy is zero
+exactly where the paper's is. With a margin strength below 1/2 the energy of a state is the paper's
+with the best counts.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix, require_count, require_memory
+from qubonn.checks import BitMatrix, require_count
 from qubonn.engines.base import (
     PAPER_TERMS,
     Solutions,
     bits_of_networks,
     cooling,
     require_factors,
+    require_room,
     require_terms,
     temperatures_from,
 )
@@ -35,13 +36,14 @@ MEASURED = 16  # replicas quenched to measure temperatures
 
 @dataclass(frozen=True, kw_only=True)
 class LiftedAnnealing:
-    """Metropolis annealing of the lifted view: many replicas side by side, on the CPU.
+    """Metropolis annealing of the lifted view: many replicas in parallel, on the CPU.
 
     A sweep proposes each weight (all arcs that share it, all examples), each bias, and each free
-    activation of each example. Flips of weights reach many examples and flips of activations one,
-    so each kind has temperatures of its own, measured on the problem; `hottest` and `coldest` scale
-    them. `violation` "squared" is the paper's H1; "linear" counts by how much a neuron is wrong,
-    not its square: the zeros are the same, but states with violations are ordered otherwise.
+    activation of each example. Flips of weights affect many examples and flips of activations one,
+    so each kind has its own temperatures, measured on the problem; `hottest` and `coldest` scale
+    them. `violation` "squared" is the paper's H1; "linear" penalises the amount by which a neuron
+    is wrong, not its square: the zeros are the same, but states with violations are ranked
+    differently.
     """
 
     supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS
@@ -74,16 +76,17 @@ class LiftedAnnealing:
     ) -> Solutions:
         """Anneal all replicas and return their networks, lowest energy first.
 
-        A target is looked for every ten sweeps. Replicas start from random parameters and
+        The target is checked every ten sweeps. Replicas start from random parameters and
         activations, or from `initial_networks`, repeated as needed, with random activations.
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         require_seed(seed)
         require_terms(problem, self)
-        _require_room(problem, self.replica_count)
+        topology, sites = problem.topology, problem.example_count * problem.topology.node_count
+        byte_count = self.replica_count * (4 * sites + 8 * topology.weight_count)
+        require_room(problem, self.replica_count, byte_count)
         run = _Run(problem, self, seed, initial_networks)
-        stop = run.anneal(watch)
-        return run.found(stop, watch)
+        return run.found(run.anneal(watch), watch)
 
 
 class _Run:
@@ -97,7 +100,7 @@ class _Run:
         initial_networks: Sequence[BinaryNetwork] = (),
         lanes: int | None = None,
     ) -> None:
-        # Numba takes a moment, so these are imported when needed
+        # Numba is slow to import, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._lifted_kernels")
         self.streams: Any = import_module("qubonn.simd.streams")
         self.threads: Any = import_module("qubonn.simd.threads").threads
@@ -111,17 +114,17 @@ class _Run:
         generator = np.random.default_rng(starts)
         with self.threads(settings.thread_count) as thread_count:
             self.lanes = lanes or self.streams.lane_count_for(count, thread_count)
-        self.weights, self.biases = (
-            self._pack(bits) for bits in _parameters(problem, count, generator, initial_networks)
-        )
-        self.activations = self._pack(_activations(problem, count, generator))
+        bits = _parameters(problem, count, generator, initial_networks)
+        self.parameters = self.streams.pack_states(bits, self.lanes)
+        bits = _activations(problem, count, generator)
+        self.activations = self.streams.pack_states(bits, self.lanes)
         seeds = streams.generate_state(count, np.uint64).astype(np.uint64)
         self.generators = self.streams.start_generators(seeds, self.lanes)
-        self.energies = np.zeros((len(self.weights), 1, self.lanes), dtype=np.int32)
+        self.energies = np.zeros((len(self.parameters), 1, self.lanes), dtype=np.int32)
 
     def anneal(self, watch: Watch) -> Stop:
-        """Cool in slices and look at the watch in between; quench at the end."""
-        self.sweep(np.zeros((0, 3)))  # no sweep, but the energies of the start
+        """Cool in slices, check the watch after each, and quench at the end."""
+        self.sweep(np.zeros((0, 3)))  # only computes the energies
         try:
             temperatures = self.temperatures()
 
@@ -135,42 +138,36 @@ class _Run:
 
     def temperatures(self) -> NDArray[np.float64]:
         """A row for each sweep: temperatures of weights, biases and activations; then zeros."""
-        hot, cold = measured_temperatures(self.problem, self.settings, self.lanes)
-        hottest, coldest = hot * self.settings.hottest, cold * self.settings.coldest
-        return cooling(hottest, coldest, self.settings.sweep_count, QUENCH_SWEEPS)
+        settings, lanes = self.settings, self.lanes
+        measured = replace(settings, replica_count=MEASURED)
+        hot, cold = temperatures_from(
+            self.problem, lambda one: _sizes_at_quenched(one, measured, lanes), if_empty=np.nan
+        )
+        hottest, coldest = hot * settings.hottest, cold * settings.coldest
+        return cooling(hottest, coldest, settings.sweep_count, QUENCH_SWEEPS)
 
     def best_energy(self) -> float:
         """The lowest energy of any replica now."""
         return float(self._replica_energies().min())
 
     def found(self, stop: Stop, watch: Watch) -> Solutions:
-        """Unpack all replicas, lowest energy first."""
-        energies = self._replica_energies()
+        """Return the networks of all replicas, lowest energy first."""
+        problem, energies = self.problem, self._replica_energies()
         order = np.argsort(energies, kind="stable")
-        weights, biases, activations = (
-            2 * self._unpack(packed)[order] - 1
-            for packed in (self.weights, self.biases, self.activations)
+        parameters, activations = (
+            2 * self.streams.unpack_states(packed, len(order))[order] - 1
+            for packed in (self.parameters, self.activations)
         )
-        shape = (len(order), self.problem.example_count, self.problem.topology.node_count)
+        weights, biases = np.split(parameters, [problem.topology.weight_count], axis=1)
+        activations = activations.reshape(len(order), problem.example_count, -1)[:, :, :-1]
         info = {"sweeps": self.sweep_count, "seconds": watch.seconds}
-        return Solutions(
-            self.problem,
-            weights,
-            biases,
-            activations.reshape(shape),
-            energies[order],
-            stop,
-            info,
-        )
+        return Solutions(problem, weights, biases, activations, energies[order], stop, info)
 
     def flip_costs(self) -> NDArray[np.float64]:
         """Energy changes of all flips, variables x lanes, of the first block."""
-        count = self.weights.shape[1] + self.biases.shape[1]
-        free = self.problem.example_count * len(self.circuit.free_nodes)
-        changes = np.zeros((count + free, self.lanes), dtype=np.int32)
-        self.kernels.set_changes(
-            self.circuit, self.weights[0], self.biases[0], self.activations[0], changes
-        )
+        count = self.parameters.shape[1] + self.circuit.wanted.size
+        changes = np.zeros((count, self.lanes), dtype=np.int32)
+        self.kernels.set_changes(self.circuit, self.parameters[0], self.activations[0], changes)
         return changes * self.unit
 
     def sweep(self, temperatures: NDArray[np.float64]) -> None:
@@ -178,8 +175,7 @@ class _Run:
         with self.threads(self.settings.thread_count):
             self.kernels.anneal_all(
                 self.circuit,
-                self.weights,
-                self.biases,
+                self.parameters,
                 self.activations,
                 self.energies,
                 self.generators,
@@ -191,42 +187,21 @@ class _Run:
         energies = self.energies.reshape(-1)[: self.settings.replica_count]
         return energies.astype(np.float64) * self.unit + self.offset
 
-    def _pack(self, bits: BitMatrix) -> Any:
-        return self.streams.pack_states(bits, self.lanes)
-
-    def _unpack(self, packed: Any) -> BitMatrix:
-        bits = self.streams.unpack_states(packed, self.settings.replica_count)
-        return np.asarray(bits).astype(np.int8)
-
-
-def measured_temperatures(
-    problem: TrainingProblem, settings: LiftedAnnealing, lanes: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return hottest and coldest temperature of weights, biases and activations.
-
-    Measured at a few quenched replicas; see `temperatures_from`.
-    """
-    settings = replace(settings, replica_count=MEASURED)
-    return temperatures_from(
-        problem, lambda one: _sizes_at_quenched(one, settings, lanes), if_empty=np.nan
-    )
-
 
 def _sizes_at_quenched(
     problem: TrainingProblem, settings: LiftedAnnealing, lanes: int
 ) -> list[NDArray[np.float64]]:
-    """Return the magnitudes of all changes that are not zero: weights, biases, activations."""
+    """Return the sizes of the nonzero changes at quenched replicas, by kind of flip."""
     run = _Run(problem, settings, seed=0, lanes=lanes)
     run.sweep(np.zeros((QUENCH_SWEEPS, 3)))
-    changes = np.abs(run.flip_costs()[:, :MEASURED])  # the same whatever the number of lanes
-    ends = np.cumsum([run.weights.shape[1], run.biases.shape[1]])
-    return [kind[kind > 0] for kind in np.split(changes, ends)]
+    changes = np.abs(run.flip_costs()[:, :MEASURED])  # the same for any number of lanes
+    return [kind[kind > 0] for kind in np.split(changes, run.circuit.kind_starts[1:])]
 
 
 def _offset(problem: TrainingProblem) -> float:
-    """What the kernels leave out of H: margins that all neurons have, the field's constant."""
-    fan_in = problem.topology.fan_in[problem.topology.input_count :]
-    least = 2 - (2 * ((fan_in + 1) // 2 + 1) - (fan_in + 1))  # of a just satisfied -1: 0 or 1
+    """Return the part of H that the kernels leave out: least margins, the field's constant."""
+    terms = problem.topology.fan_in[problem.topology.input_count :] + 1
+    least = terms % 2  # margin of a just satisfied -1
     margin = problem.margin_strength * problem.example_count * int(least.sum())
     return float(problem.field.weights.sum() + problem.field.biases.sum() - margin)
 
@@ -236,27 +211,18 @@ def _parameters(
     count: int,
     generator: np.random.Generator,
     networks: Sequence[BinaryNetwork],
-) -> tuple[BitMatrix, BitMatrix]:
+) -> BitMatrix:
     topology = problem.topology
-    if not networks:
-        shapes = (count, topology.weight_count), (count, topology.neuron_count)
-        weights, biases = (generator.integers(0, 2, shape, dtype=np.int8) for shape in shapes)
-        return weights, biases
-    return bits_of_networks(networks, topology, count)
+    if networks:
+        return bits_of_networks(networks, topology, count)
+    shapes = (count, topology.weight_count), (count, topology.neuron_count)
+    return np.hstack([generator.integers(0, 2, shape, dtype=np.int8) for shape in shapes])
 
 
 def _activations(problem: TrainingProblem, count: int, generator: np.random.Generator) -> BitMatrix:
-    """Replicas x (examples x nodes): known bits as they are, free ones from a fair coin."""
+    """Return replicas x (examples x nodes, a 1 after each example); free bits are random."""
     known, free = problem.variables.known_bits, problem.variables.structure.free_nodes
-    bits = np.broadcast_to(known, (count, *known.shape)).copy()
+    bits = np.ones((count, len(known), problem.topology.node_count + 1), dtype=np.int8)
+    bits[:, :, :-1] = known
     bits[:, :, free] = generator.integers(0, 2, (count, len(known), len(free)), dtype=np.int8)
     return bits.reshape(count, -1)
-
-
-def _require_room(problem: TrainingProblem, replica_count: int) -> None:
-    sites = problem.example_count * problem.topology.node_count
-    require_memory(
-        f"annealing {replica_count:,} replicas of a network of {problem.topology.node_count:,} "
-        f"nodes on {problem.example_count:,} examples",
-        replica_count * (4 * sites + 8 * problem.topology.weight_count),
-    )

@@ -1,4 +1,4 @@
-"""A training problem as the flat arrays that the lifted kernels walk along.
+"""A training problem as the flat arrays of the lifted kernels.
 
 TrainingProblem -> Circuit and the unit of its energies.
 """
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
+from qubonn.engines.forward_tables import arcs_with_biases, starts_of
 from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
 
@@ -17,13 +18,9 @@ MOST = 2**30  # energies of a replica in whole units; int32 with a bit to spare
 
 
 def energy_unit(problem: TrainingProblem, *, is_squared: bool) -> float:
-    """Return 1 where all strengths are whole, else the finest power of two that int32 can carry."""
-    strengths = [
-        problem.margin_strength,
-        problem.output_strength or 0,
-        *problem.field.weights.tolist(),
-        *problem.field.biases.tolist(),
-    ]
+    """Return 1 where all strengths are whole, else the finest power of two that int32 can hold."""
+    pulls = np.append(problem.field.weights, problem.field.biases)
+    strengths = [problem.margin_strength, problem.output_strength or 0, *pulls.tolist()]
     is_whole = all(float(strength).is_integer() for strength in strengths)
     largest = _largest_energy(problem, is_squared)
     if largest >= MOST:
@@ -38,44 +35,44 @@ def energy_unit(problem: TrainingProblem, *, is_squared: bool) -> float:
 def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> Any:
     """Return the Circuit of a problem with all strengths in multiples of `unit`."""
     kernels: Any = import_module("qubonn.engines._lifted_kernels")
-    topology, structure = problem.topology, problem.variables.structure
-    incoming = _groups(topology.weight_of, topology.target_of - topology.input_count)
-    free = structure.free_nodes
+    topology, free = problem.topology, problem.variables.structure.free_nodes
+    weight_count, neuron_count = topology.weight_count, topology.neuron_count
+    fan_in = topology.fan_in[topology.input_count :]
+    sources, targets, parameters = arcs_with_biases(topology)
+    incoming = _groups(parameters, targets)
     rank = np.full(topology.node_count, -1)
     rank[free] = np.arange(len(free))
-    leaving = np.flatnonzero(rank[topology.source_of] >= 0)
-    is_loop = topology.source_of[leaving] == topology.target_of[leaving]
-    loops, others = leaving[is_loop], leaving[~is_loop]
-    outgoing = _groups(
-        rank[topology.source_of[others]], topology.target_of[others] - topology.input_count
-    )
-    loop_order = np.argsort(rank[topology.source_of[loops]], kind="stable")
-    fan_in = topology.fan_in[topology.input_count :]
-    least_margin = 2 * ((fan_in + 1) // 2 + 1) - (fan_in + 1)  # of a just satisfied +1: 1 or 2
+    rank_of_arc = rank[topology.source_of]
+    is_loop = topology.source_of == topology.target_of
+    others = np.flatnonzero((rank_of_arc >= 0) & ~is_loop)
+    outgoing = _groups(rank_of_arc[others], topology.target_of[others] - topology.input_count)
+    loops = np.flatnonzero((rank_of_arc >= 0) & is_loop)
+    loops = loops[np.argsort(rank_of_arc[loops], kind="stable")]
     is_free_output = free >= topology.outputs.start
     wanted = np.zeros((problem.example_count, len(free)), dtype=np.int8)
     wanted[:, is_free_output] = problem.output_spins[:, : is_free_output.sum()] > 0
     return kernels.Circuit(
         input_count=topology.input_count,
-        neuron_count=topology.neuron_count,
-        node_count=topology.node_count,
+        neuron_count=neuron_count,
+        row_length=topology.node_count + 1,
         example_count=problem.example_count,
-        weight_starts=_starts(incoming.owner_of, topology.weight_count),
+        kind_starts=np.array([0, weight_count, weight_count + neuron_count]),
+        parameter_starts=starts_of(incoming.owner_of, weight_count + neuron_count),
         group_target=incoming.target_of,
         group_starts=incoming.starts,
-        arc_source=topology.source_of[incoming.arcs],
+        arc_source=sources[incoming.arcs],
+        needed=(fan_in + 1) // 2 + 1,
         free_nodes=free,
-        out_starts=_starts(outgoing.owner_of, len(free)),
+        out_starts=starts_of(outgoing.owner_of, len(free)),
         out_target=outgoing.target_of,
         out_group_starts=outgoing.starts,
         out_weight=topology.weight_of[others[outgoing.arcs]],
-        self_starts=_starts(rank[topology.source_of[loops]][loop_order], len(free)),
-        self_weight=topology.weight_of[loops[loop_order]],
+        self_starts=starts_of(rank_of_arc[loops], len(free)),
+        self_weight=topology.weight_of[loops],
         wanted=wanted,
         output_penalty=np.where(is_free_output, _units(problem.output_strength or 0, unit), 0),
-        weight_pull=_units(2 * problem.field.weights, unit),
-        bias_pull=_units(2 * problem.field.biases, unit),
-        margin_gap=_units(problem.margin_strength * (2 * least_margin - 2), unit),
+        pull=_units(2 * np.append(problem.field.weights, problem.field.biases), unit),
+        margin_gap=_units(2 * problem.margin_strength * (fan_in % 2), unit),
         violation=int(_units(1, unit)),
         margin=int(_units(2 * problem.margin_strength, unit)),
         is_squared=is_squared,
@@ -93,10 +90,6 @@ class _groups:
         first = np.flatnonzero(is_first)
         self.owner_of, self.target_of = owner[first], target[first]
         self.starts = np.concatenate([first, [len(owner)]])
-
-
-def _starts(owner_of: IntVector, owner_count: int) -> IntVector:
-    return np.searchsorted(owner_of, np.arange(owner_count + 1)).astype(np.int64)
 
 
 def _units(values: Any, unit: float) -> NDArray[np.int64]:
