@@ -185,8 +185,9 @@ class _Run:
         if watch.target_energy is not None:
             target = int(np.floor(watch.target_energy / self.unit + 1e-9))
         try:
-            schedule = self.packed.schedule(self.temperatures(), target)
+            schedule = self.packed.schedule(self.temperatures())
             steps = TARGET_SLICE * self.packed.visit_count
+            best_energy = self.best_energy if watch.needs_energies else lambda: float("nan")
 
             def run_slice(start: int, end: int) -> None:
                 aim = target if self.is_all_seen and not self.is_soft else NO_TARGET
@@ -195,14 +196,8 @@ class _Run:
                 self.make_visits(schedule._replace(first=start, last=end, target=aim))
 
             for span in self.spans(schedule.last):
-                verdict = watch.work(
-                    span,
-                    schedule.last,
-                    run_slice,
-                    self.best_energy if watch.needs_energies else lambda: float("nan"),
-                    target_slice=steps,
-                    is_estimate=not self.is_all_seen,
-                )
+                work = span, schedule.last, run_slice, best_energy, steps
+                verdict = watch.work(*work, is_estimate=not self.is_all_seen)
                 if verdict is not None:
                     return verdict
             return Stop.FINISHED

@@ -133,9 +133,9 @@ class PackedExamples:
 
     def anneal(self, replicas: Any, energies: NDArray[np.int64], schedule: VisitSchedule) -> None:
         """Make the visits of a schedule and update energies, unless neurons are soft."""
-        nothing, prices = np.zeros(0, dtype=np.int64), self.prices
+        settings = schedule, self.prices, np.zeros(0, dtype=np.int64)
         energies[:] = self._for_each(
-            replicas, lambda r, one: self._anneal_one(one, energies[r], schedule, prices, nothing)
+            replicas, lambda r, one: self._anneal_one(one, energies[r], *settings)
         )
 
     def _anneal_one(
@@ -144,12 +144,12 @@ class PackedExamples:
         shared = self.tables, self.examples, prices
         return int(self.kernels.anneal_replica(*shared, one, energy, schedule, costs))
 
-    def schedule(self, temperatures: NDArray[np.float64], target: int = NO_TARGET) -> VisitSchedule:
+    def schedule(self, temperatures: NDArray[np.float64]) -> VisitSchedule:
         """Return all visits at temperatures in units of energy (a row for each sweep x groups)."""
         groups = temperature_groups(self.topology)
         of_visit = np.concatenate([groups.of_neuron[self.wiring.order], groups.of_shared])
         last = len(temperatures) * self.visit_count
-        return VisitSchedule(temperatures / self.unit, of_visit, 0, last, target)
+        return VisitSchedule(temperatures / self.unit, of_visit, 0, last, NO_TARGET)
 
     @property
     def visit_count(self) -> int:

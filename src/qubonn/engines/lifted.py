@@ -173,14 +173,8 @@ class _Run:
     def sweep(self, temperatures: NDArray[np.float64]) -> None:
         """Make a sweep for each row of temperatures."""
         with self.threads(self.settings.thread_count):
-            self.kernels.anneal_all(
-                self.circuit,
-                self.parameters,
-                self.activations,
-                self.energies,
-                self.generators,
-                temperatures / self.unit,
-            )
+            blocks = self.parameters, self.activations, self.energies, self.generators
+            self.kernels.anneal_all(self.circuit, *blocks, temperatures / self.unit)
         self.sweep_count += len(temperatures)
 
     def _replica_energies(self) -> NDArray[np.float64]:
