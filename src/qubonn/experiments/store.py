@@ -10,7 +10,7 @@ import platform
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -52,53 +52,51 @@ class Row:
     record: Record
     seconds: float
     versions: str
-    finished: float = 0.0
 
 
 class Store:
     """An open store: `Store.open` to write, `Store.read` to read."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path, self._connection = path, connection
-        self._lock: sqlite3.Connection | None = None
-        with _readable(path, connection):
-            if _is_new(path, connection):
+    def __init__(self, path: Path, study: Study | None = None) -> None:
+        self.path = path
+        with ExitStack() as opened, _readable(path):
+            connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
+            opened.callback(connection.close)
+            connection.execute("PRAGMA trusted_schema = OFF")  # the file may come from elsewhere
+            if _is_new(path, connection) and study is None:
                 raise FileFormatError(f"{path} must be a store of qubonn; it is empty")
+            if study is not None:
+                opened.callback(_locked(path).close)
+                if _is_new(path, connection):
+                    connection.execute("PRAGMA journal_mode = WAL")  # readers do not block writing
+                    _fill(connection, study)
+                connection.execute("PRAGMA synchronous = FULL")  # committed means on the disk
             (spec,) = connection.execute("SELECT spec FROM study").fetchone()
-            self.spec = _flat(spec, lists=True)
+            self.spec, self._connection = _flat(spec, lists=True), connection
+            if study is not None:
+                _require_same(path, json.loads(canonical(study.spec)), self.spec)
+                for setting in study.settings:
+                    self._place(setting)
+            self._opened = opened.pop_all()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], study: Study) -> "Store":
-        """Open the store of a study for writing, or make it; another study's is refused."""
+        """Open the store of a study for writing, or create it; another study's is refused."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = _connect(path)
-        lock = _only_writer(path, connection)
-        with _readable(path, connection, lock):
-            if _is_new(path, connection):
-                connection.execute("PRAGMA journal_mode = WAL")  # reading does not stop writing
-                _fill(connection, study)
-            connection.execute("PRAGMA synchronous = FULL")  # committed means on the disk
-            store = cls(path, connection)
-            store._lock = lock
-            _require_same(path, json.loads(canonical(study.spec)), store.spec)
-            for setting in study.settings:
-                store._place(setting)
-        return store
+        return cls(path, study)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "Store":
-        """Open a store that exists, whatever its study."""
+        """Open an existing store, of any study."""
         path = Path(path)
         if not path.is_file():
             raise FileFormatError(f"{path} must be a store made by qubonn reproduce; there is none")
-        return cls(path, _connect(path))
+        return cls(path)
 
     def close(self) -> None:
-        """Close the file; another process may write then."""
-        self._connection.close()
-        if self._lock is not None:
-            self._lock.close()
+        """Close the file and release its lock."""
+        self._opened.close()
 
     def __enter__(self) -> "Store":
         return self
@@ -140,15 +138,14 @@ class Store:
     def _rows(self) -> Iterator[Row]:
         with _readable(self.path):
             found = self._connection.execute(
-                "SELECT setting, number, seed, record, seconds, versions, finished "
+                "SELECT setting, number, seed, record, seconds, versions "
                 "FROM runs JOIN settings USING (place) ORDER BY place, number"
             ).fetchall()
-            for setting, number, seed, record, seconds, made_with, finished in found:
+            for setting, number, seed, record, seconds, made_with in found:
                 if not isinstance(number, int) or not isinstance(seed, int):
                     raise ValueError(f"there is no run {number!r:.20} of seed {seed!r:.20}")
                 run = Run(_flat(setting), number)
-                times = float(seconds), str(made_with), float(finished)
-                yield Row(run, seed, _flat(record), *times)
+                yield Row(run, seed, _flat(record), float(seconds), str(made_with))
 
     def _place(self, setting: Setting) -> int:
         key = canonical(setting)
@@ -171,23 +168,13 @@ def versions() -> str:
     return canonical(found | {"qubonn": __version__, "python": platform.python_version()})
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    with _readable(path):
-        connection = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None)
-    with _readable(path, connection):
-        connection.execute("PRAGMA trusted_schema = OFF")  # the file may come from elsewhere
-        _is_new(path, connection)  # another program's file is left as it is
-    return connection
-
-
-def _only_writer(path: Path, connection: sqlite3.Connection) -> sqlite3.Connection:
+def _locked(path: Path) -> sqlite3.Connection:
     """Lock the store against other writers; the system frees the lock when this process ends."""
     lock = sqlite3.connect(f"{path}-lock", timeout=0, isolation_level=None)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
         lock.close()
-        connection.close()
         raise QubonnError(
             f"{path} is being written by another process; wait for it, or name another store"
         ) from error
@@ -222,15 +209,13 @@ def _fill(connection: sqlite3.Connection, study: Study) -> None:
 
 
 @contextmanager
-def _readable(path: Path, *connections: sqlite3.Connection) -> Iterator[None]:
-    """Turn whatever a broken file raises into one clear error; then close the connections."""
+def _readable(path: Path) -> Iterator[None]:
+    """Turn whatever a broken file raises into one clear error."""
     try:
         yield
-    except BaseException as error:
-        for connection in connections:
-            connection.close()
-        if isinstance(error, QubonnError) or not isinstance(error, _BROKEN):
-            raise
+    except QubonnError:
+        raise
+    except _BROKEN as error:
         raise FileFormatError(
             f"{path} must be a store of qubonn; it cannot be read: {error}"
         ) from error
