@@ -1,4 +1,4 @@
-"""Do the runs of a study that are not done yet, and commit each as it ends.
+"""Do the missing runs of a study, and commit each as it ends.
 
 Study, runs, store -> a full store.  joblib hands the runs to processes of this machine or to a Dask
 cluster; this process alone writes.  `watching` shows the progress.
@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from qubonn.checks import require_count
@@ -28,8 +29,8 @@ CONNECT_SECONDS = 30
 REPORT_SECONDS = 0.2  # between two reports of progress
 LINE_SECONDS = 30.0  # between two lines where there is no terminal
 PACE_SECONDS = 60.0  # over which runs a second are measured
-PARENT_SECONDS = 1.0  # between two looks whether the parent process lives
-DEAD = "; is there too little memory? What is finished is kept: the same command goes on from there"
+PARENT_SECONDS = 1.0  # between two checks that the parent process is alive
+DEAD = "; is there too little memory? Finished runs are kept: the same command continues"
 
 _one_at_a_time = threading.Lock()  # a run uses one core, also where a cluster gives it more threads
 
@@ -80,10 +81,10 @@ def complete(
     *,
     report: Callable[[Status], None] = lambda status: None,
 ) -> int:
-    """Do those of the runs that the store has not; return their count.
+    """Do the runs that are not in the store yet; return their count.
 
-    `parallel` comes from `workers`. Whatever ends this early, rows that are committed stay, and the
-    next call goes on from there.
+    `parallel` comes from `workers`. Whatever ends this early, committed rows stay, and the next
+    call continues from there.
     """
     work = _Work(study, store, runs, parallel, report)
     work.tell(is_due=True)
@@ -99,10 +100,9 @@ def complete(
 def watching(
     console: "Console", totals: Mapping[str, int], already: Mapping[str, int]
 ) -> Iterator[Callable[[Status], None]]:
-    """Show progress while the block runs: bars on a terminal, a line now and then elsewhere.
+    """Yield a report function for `complete`: bars on a terminal, an occasional line elsewhere.
 
-    `totals` are the runs wanted of each study by label, `already` those that were done before.
-    The block gives the report function to `complete`.
+    `totals` are the numbers of runs by label of the study, `already` those that were done before.
     """
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -190,85 +190,75 @@ class _Work:
         report: Callable[[Status], None],
     ) -> None:
         self.study, self.store, self.parallel, self.report = study, store, parallel, report
-        self.prepared = {text: row.record for text, row in store.preparations().items()}
-        self.done = {row.run.key: row.record for row in store.rows()}
+        rows = (*store.preparations().values(), *store.rows())
+        self.records = {row.run.key: row.record for row in rows}
         self.wanted = {run.key for run in runs}
-        self.told = time.monotonic()
+        self.reported = time.monotonic()
 
     def do(self, runs: Sequence[Run]) -> int:
-        """Do what is missing, with new workers where some were lost."""
+        """Do the missing runs, with new workers where some were lost; return their count."""
         from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-        first = missing = self._missing(runs)
-        losses = 0
+        missing = self._missing(runs)
+        count, losses = len(missing), 0
         while missing:
+            before = len(missing)
             try:
                 self._stream(missing)
             except TerminatedWorkerError as error:
-                before, missing = len(missing), self._missing(runs)
-                losses = losses + 1 if len(missing) == before else 1
+                losses = losses + 1 if len(self._missing(runs)) == before else 1
                 if losses > MOST_LOSSES:
                     raise QubonnError(f"workers died {losses} times in a row{DEAD}") from error
-            else:
-                missing = []
-        return len(first)
+            missing = self._missing(runs)
+        return count
 
     def tell(self, *, is_due: bool = False) -> None:
-        """Report progress, if it is time."""
-        if not is_due and time.monotonic() - self.told < REPORT_SECONDS:
+        """Report progress, unless the last report was a moment ago."""
+        if not is_due and time.monotonic() - self.reported < REPORT_SECONDS:
             return
-        self.told = time.monotonic()
-        there = self.wanted & self.done.keys()
-        values = [self.done[key].get(self.study.watched) for key in there]
+        self.reported = time.monotonic()
+        study, done = self.study, self.wanted & self.records.keys()
+        values = [self.records[key].get(study.watched) for key in done]
         known = [value for value in values if value is not None]
-        texts = {text for text, _ in self.wanted} if self.study.needs_preparation else set()
+        tuned = (
+            {(text, PREPARATION) for text, _ in self.wanted} if study.needs_preparation else set()
+        )
         self.report(
             Status(
-                self.study.label,
-                len(there),
+                study.label,
+                len(done),
                 len(self.wanted),
-                len(texts - self.prepared.keys()),
-                self.study.watched,
+                len(tuned - self.records.keys()),
+                study.watched,
                 max(known, default=None),
                 sum(known) / len(known) if known else None,
             )
         )
 
     def _missing(self, runs: Sequence[Run]) -> list[Run]:
-        done = self.done.keys() | {(text, PREPARATION) for text in self.prepared}
-        return [run for run in runs if run.key not in done]
+        return [run for run in runs if run.key not in self.records]
 
     def _stream(self, runs: Sequence[Run]) -> None:
+        """Commit each run as it ends; stop the workers whatever ends this early."""
         from joblib import delayed
 
-        prepared, parent = self.prepared, os.getpid()
-        calls = (
-            delayed(task)(self.study, run, prepared.get(canonical(run.setting), {}), parent)
-            for run in runs
-        )
-        with _stopping(self.parallel(calls)) as rows:
+        parent = os.getpid()
+        prepared = (self.records.get((canonical(run.setting), PREPARATION), {}) for run in runs)
+        calls = zip(runs, prepared, strict=True)
+        rows = self.parallel(delayed(task)(self.study, *call, parent) for call in calls)
+        try:
             for row in rows:
                 self.store.add(row)
-                if row.run.number == PREPARATION:
-                    self.prepared[canonical(row.run.setting)] = row.record
-                else:
-                    self.done[row.run.key] = row.record
+                self.records[row.run.key] = row.record
                 self.tell()
-
-
-@contextmanager
-def _stopping(rows: Any) -> Iterator[Any]:
-    """Stop the workers whatever ends the block; that runs in flight are cancelled is no news."""
-    try:
-        yield rows
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            rows.close()
+        finally:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that runs in flight are cancelled
+                rows.close()
 
 
 def task(study: Study, run: Run, prepared: Record, parent: int) -> Row:
-    """Do one run, in whatever process this is."""
+    """Do one run, in this process or in a worker."""
     if os.getppid() == parent and threading.current_thread() is threading.main_thread():
         _begin_worker(parent)
     with _one_at_a_time:
@@ -280,11 +270,9 @@ def task(study: Study, run: Run, prepared: Record, parent: int) -> Row:
         return Row(run, seed, record, time.perf_counter() - start, versions())
 
 
-def _begin_worker(parent: int, begun: list[int] = []) -> None:  # noqa: B006 - once a process
+@cache  # once a process
+def _begin_worker(parent: int) -> None:
     """Leave Ctrl-C to the parent, and end when it ends, even by kill -9."""
-    if begun:
-        return
-    begun.append(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def end_with_parent() -> None:
