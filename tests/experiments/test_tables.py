@@ -22,7 +22,7 @@ TABLE = Table(
         (Cell("two"), Cell("2", "(0)", Verdict.CHANCE)),
         (Cell("three"), Cell("3", "(-1)", Verdict.UNKNOWN)),
     ],
-    groups=(2, 1),
+    group_starts={0, 2},
 )
 
 

@@ -11,13 +11,11 @@ from experiments.tiny import record, row, rows_of, setting, some_records, with_d
 from qubonn.errors import FileFormatError
 from qubonn.experiments import Record, Store
 from qubonn.experiments.significance import Verdict
-from qubonn.paper import MEASURES
+from qubonn.paper import MEASURES, published
 from qubonn.paper.comparison import (
     SettingSummary,
     Summary,
-    compare,
     comparisons_csv,
-    published_row,
 )
 from qubonn.paper.studies import PaperStudy, study_of
 
@@ -67,7 +65,7 @@ def test_a_store_summarises_settings_that_have_runs(tmp_path: Path) -> None:
     (found,) = summary.settings
     assert found.setting == given == setting(10, 0.01)
     assert [one.record for one in found.rows] == runs
-    assert summary.of_setting(setting(5)) is None
+    assert setting(5) in study.settings  # without runs
     assert summary.study == study
     assert summary.seconds == pytest.approx(1.25)
     variance = statistics.variance(found.draws(range(5)).mean(axis=1).tolist())
@@ -102,7 +100,7 @@ def as_printed(count: int, shift: float = 0.0) -> list[Record]:
 )
 def test_a_difference_in_means_is_chance_or_more(shift: float, verdict: Verdict) -> None:
     study = study_of("architectures", "paper")
-    compared = compare(summary_of(study, setting(10), as_printed(200, shift)))
+    compared = summary_of(study, setting(10), as_printed(200, shift)).comparisons
     found = {one.measure: one for one in compared}
     mean = found["test_mean"]
     assert mean.verdict is verdict
@@ -120,7 +118,7 @@ def test_what_other_test_images_can_bring_is_told_apart() -> None:
     runs = [
         record(**run | with_draws(run["test_accuracy"] + shifts)) for run in as_printed(200, 0.05)
     ]
-    compared = compare(summary_of(study, setting(10), runs))
+    compared = summary_of(study, setting(10), runs).comparisons
     (found,) = (one for one in compared if one.measure == "test_mean")
     assert found.adjusted is not None
     assert found.adjusted < 0.05
@@ -129,7 +127,7 @@ def test_what_other_test_images_can_bring_is_told_apart() -> None:
 
 def test_one_run_is_too_few() -> None:
     study = study_of("margins", "native")
-    found = {c.measure: c for c in compare(summary_of(study, setting(10), [record()]))}
+    found = {c.measure: c for c in summary_of(study, setting(10), [record()]).comparisons}
     assert found["test_mean"].verdict is Verdict.UNKNOWN
     assert found["s2_mean"].p is None
 
@@ -142,11 +140,10 @@ def test_every_number_of_the_paper_is_compared_once(tmp_path: Path) -> None:
             for given in study.settings
             for number, found in enumerate(some_records(4))
         ]
-        numbers = compare(Summary(study, rows, {}))
+        numbers = Summary(study, rows, {}).comparisons
         assert len(numbers) == count
         for one in numbers:
-            printed = published_row(study, one.setting)
-            assert printed is not None
+            (printed,) = (row for row in published(name) if row.setting == one.setting)
             assert printed.numbers[one.measure] == one.paper
         with Store.open(tmp_path / f"{name}.sqlite", study) as store:
             for one_row in rows:

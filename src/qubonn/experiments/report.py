@@ -22,7 +22,6 @@ from qubonn.storage import write_whole
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MARKS = "In brackets: ours minus the paper's. A difference that is "
 CHANCE = "When is a difference more than chance?"
 _PLACE = re.compile(r"^<!-- (table|figure|text): ([\w.-]+) -->$", re.MULTILINE)
 _VALUE = re.compile(r"\{\{([^{}\n]+)\}\}")
@@ -30,7 +29,7 @@ _VALUE = re.compile(r"\{\{([^{}\n]+)\}\}")
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that is drawn when it is wanted."""
+    """A figure that is drawn on demand."""
 
     name: str
     title: str
@@ -50,7 +49,7 @@ class Section:
 class Report:
     """Sections, and lists of sentences: ``how``, ``judging`` and ``versions``.
 
-    `value` turns what stands in double braces into a number.
+    `value` returns the number for a text in double braces.
     """
 
     title: str
@@ -79,10 +78,7 @@ class Report:
         )
 
     def markdown(self, figure_folder: str, template: str | None = None) -> str:
-        """Fill a template, or one that has everything in order.
-
-        A name that is not there is an error, which lists those that are.
-        """
+        """Fill a template, or by default one that has everything in order."""
         text = self._template() if template is None else template
         text = _PLACE.sub(lambda match: self._part(match[1], match[2], figure_folder), text)
         return _VALUE.sub(lambda match: self.value(match[1]), text)
@@ -103,12 +99,12 @@ class Report:
         if kind == "text":
             return self._text(name)
         wanted = Table if kind == "table" else Picture
-        there = {part.name: part for part in self.parts() if isinstance(part, wanted)}
-        part = there.get(name)
-        if part is None:
+        known = {part.name: part for part in self.parts() if isinstance(part, wanted)}
+        if name not in known:
             raise NotationError(
-                f"there is no {kind} {name!r} in this store; there are {', '.join(there)}"
+                f"there is no {kind} {name!r} in this store; there are {', '.join(known)}"
             )
+        part = known[name]
         if isinstance(part, Table):
             return part.markdown()
         title = escaped(part.title)
@@ -137,7 +133,7 @@ class Report:
 
 def _marks() -> str:
     meanings = "; ".join(f"{one.meaning}: {one.mark or 'no mark'}" for one in Verdict)
-    return f"{MARKS}{meanings}."
+    return f"In brackets: ours minus the paper's. A difference that is {meanings}."
 
 
 def _drawn(picture: Picture) -> str:

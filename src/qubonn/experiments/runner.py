@@ -178,22 +178,21 @@ def _so_far(status: Status) -> str:
     return f"{found}; {waiting}" if waiting else found
 
 
+@dataclass
 class _Work:
     """One call of `complete`."""
 
-    def __init__(
-        self,
-        study: Study,
-        store: Store,
-        runs: Sequence[Run],
-        parallel: Any,
-        report: Callable[[Status], None],
-    ) -> None:
-        self.study, self.store, self.parallel, self.report = study, store, parallel, report
-        rows = (*store.preparations().values(), *store.rows())
+    study: Study
+    store: Store
+    runs: Sequence[Run]
+    parallel: Any
+    report: Callable[[Status], None]
+    reported: float = 0.0  # when progress was last reported
+
+    def __post_init__(self) -> None:
+        rows = (*self.store.preparations().values(), *self.store.rows())
         self.records = {row.run.key: row.record for row in rows}
-        self.wanted = {run.key for run in runs}
-        self.reported = time.monotonic()
+        self.wanted = {run.key for run in self.runs}
 
     def do(self, runs: Sequence[Run]) -> int:
         """Do the missing runs, with new workers where some were lost; return their count."""

@@ -7,9 +7,9 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import InitVar, dataclass, field
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-COLOURS = {Verdict.MORE: "red", Verdict.DRAW: "yellow"}
+COLOURS: dict[Verdict | None, str] = {Verdict.MORE: "red", Verdict.DRAW: "yellow"}
 PACKAGES = ("qubonn", "python", "numpy", "scipy", "numba")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~!])")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One place of a table: text, a smaller note after it, and a verdict."""
+    """One cell of a table: text, a smaller note after it, and a verdict."""
 
     text: str
     note: str = ""
@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Heads and rows of cells or plain text; `groups` are the sizes of groups of rows, in order.
+    """Heads and lines of cells or plain text; `group_starts` are the rows that begin a group.
 
     >>> table = Table("t", "Sizes", ("network", "bits"), [("fc(3)", Cell("186", "(0)"))])
     >>> print(table.markdown())
@@ -55,29 +55,20 @@ class Table:
     name: str
     title: str
     heads: tuple[str, ...]
-    lines: InitVar[Iterable[Sequence[Cell | str]]]
+    lines: Sequence[Sequence[Cell | str]]
     caption: str = ""
-    groups: Sequence[int] = ()
-    rows: tuple[tuple[Cell, ...], ...] = field(init=False)
+    group_starts: Collection[int] = ()
 
-    def __post_init__(self, lines: Iterable[Sequence[Cell | str]]) -> None:
-        made = (tuple(Cell(c) if isinstance(c, str) else c for c in line) for line in lines)
-        object.__setattr__(self, "rows", tuple(made))
-
-    @property
-    def group_starts(self) -> set[int]:
-        """Rows that begin a group; without groups no row does."""
-        return {0, *accumulate(self.groups[:-1])} if self.groups else set()
+    @cached_property
+    def rows(self) -> list[list[Cell]]:
+        """The lines, with all text in cells."""
+        return [[Cell(c) if isinstance(c, str) else c for c in line] for line in self.lines]
 
     @property
     def word_columns(self) -> set[int]:
         """Columns of words; the others hold numbers."""
-        first = self.rows[0] if self.rows else ()
-        return {
-            number
-            for number, cell in enumerate(first)
-            if not cell.text.lstrip("-").replace(".", "")[:1].isdigit()
-        }
+        first = [cell.text.lstrip("-.") for cell in self.rows[0]] if self.rows else []
+        return {number for number, text in enumerate(first) if not text[:1].isdigit()}
 
     def markdown(self) -> str:
         """Return the table in pipes, with its caption."""
@@ -96,17 +87,14 @@ class Table:
         drawn = RichTable(title=Text(self.title), box=box.SIMPLE_HEAD, pad_edge=False)
         for number, head in enumerate(self.heads):
             drawn.add_column(Text(head), justify="left" if number == 0 else "right")
-        starts = self.group_starts
-        for number, row in enumerate(self.rows):
-            drawn.add_row(*map(_rich_cell, row), end_section=number + 1 in starts)
+        for number, row in enumerate(self.rows, 1):
+            drawn.add_row(*map(_rich_cell, row), end_section=number in self.group_starts)
         return drawn
 
 
 def means_table(name: str, title: str, rows: Sequence[Row]) -> Table:
     """Return the mean of each number of the records, with its standard deviation, by setting."""
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(canonical(row.run.setting), []).append(row)
+    groups = by_setting(rows).values()
     keys = list(dict.fromkeys(key for row in rows for key in row.run.setting))
     numbers = list(dict.fromkeys(key for row in rows for key in _numbers(row)))
     lines = [
@@ -115,14 +103,22 @@ def means_table(name: str, title: str, rows: Sequence[Row]) -> Table:
             str(len(group)),
             *(mean_and_spread([_numbers(row).get(key) for row in group]) for key in numbers),
         )
-        for group in groups.values()
+        for group in groups
     ]
     heads = (*keys, "runs", *numbers)
     return Table(name, title, heads, lines, "Mean ± standard deviation over the runs.")
 
 
+def by_setting(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """Return the rows of each setting, by its canonical text."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(canonical(row.run.setting), []).append(row)
+    return groups
+
+
 def mean_and_spread(values: Iterable[float | None], digits: int = 3) -> str:
-    """Return "70.1 ± 0.5", or the value alone where there is one; None is left out.
+    """Return "70.1 ± 0.5", or the mean alone if there is one value; None is left out.
 
     >>> mean_and_spread([1.0, 3.0], 1), mean_and_spread([2.0], 1), mean_and_spread([], 1)
     ('2.0 ± 1.4', '2.0', '')
@@ -154,7 +150,7 @@ def runs_csv(label: str, rows: Sequence[Row]) -> str:
 
 
 def csv_text(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
-    """Return CSV; numbers with six digits, None as nothing."""
+    """Return CSV; numbers with six digits, None as an empty field."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(heads)
@@ -163,7 +159,7 @@ def csv_text(heads: Sequence[str], lines: Iterable[Sequence[Any]]) -> str:
 
 
 def read_versions(text: str) -> dict[str, str]:
-    """Read what `store.versions` wrote; anything else is no versions.
+    """Read what `store.versions` wrote; for any other text return no versions.
 
     >>> read_versions('{"numpy": "2.0"}'), read_versions("?")
     ({'numpy': '2.0'}, {})
@@ -175,7 +171,7 @@ def read_versions(text: str) -> dict[str, str]:
 
 
 def plain_name(text: str) -> str:
-    """Return a name that is safe in a file name, an anchor or a template: a store may lie.
+    """Return a name that is safe in file names, anchors and templates, from an untrusted store.
 
     >>> plain_name("../<b>margins"), plain_name("")
     ('----b-margins', 'part')
@@ -184,7 +180,7 @@ def plain_name(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text that Markdown leaves alone."""
+    """Return text escaped for Markdown, on one line."""
     return _SPECIAL.sub(r"\\\1", text.replace("\n", " ").replace("\r", " "))
 
 
@@ -193,8 +189,7 @@ def _rich_cell(cell: Cell) -> "Text":
 
     text = Text(cell.text)
     if cell.note:
-        colour = COLOURS.get(cell.verdict, "bright_black") if cell.verdict else "bright_black"
-        text.append(f" {cell.marked_note}", style=colour)
+        text.append(f" {cell.marked_note}", style=COLOURS.get(cell.verdict, "bright_black"))
     return text
 
 

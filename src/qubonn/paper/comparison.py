@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,26 +17,33 @@ from qubonn.errors import FileFormatError
 from qubonn.experiments.significance import Verdict, fraction_test, holm, mean_test, order_test
 from qubonn.experiments.store import Row, Store
 from qubonn.experiments.study import Setting, canonical
-from qubonn.experiments.tables import csv_text
+from qubonn.experiments.tables import by_setting, csv_text
 from qubonn.paper.published import Published, published
 from qubonn.paper.studies import STUDIES, PaperStudy
 
 Values = NDArray[np.float64]
 TRAINING_IMAGES = 4
-COLUMNS = {"training_mean": "training_accuracy", "s1_mean": "s1", "s2_mean": "s2"}
+COLUMNS = {
+    "training_mean": "training_accuracy",
+    "unsatisfied_percent": "unsatisfied_percent",
+    "s1_mean": "s1",
+    "s2_mean": "s2",
+}  # measure -> number of a run; the others are of the test accuracy
+STATISTICS: Any = {"test_min": np.min, "test_max": np.max, "test_median": np.median}  # not means
 ORDER_TESTS = ("test_min", "test_max", "test_median")
 FRACTION_TESTS = ("training_mean", "unsatisfied_percent")
 
 
 @dataclass(frozen=True, eq=False)
 class SettingSummary:
-    """All runs of one setting."""
+    """All runs of one setting, and the row that the paper prints for it."""
 
     setting: Setting
     rows: Sequence[Row]
+    printed: Published | None = None
 
     def values(self, name: str) -> Values:
-        """One number a run, by its name in the record, or "unsatisfied_percent"; NaN for None."""
+        """One number per run, from its record, or "unsatisfied_percent"; NaN for None."""
         if name == "unsatisfied_percent":
             return 100 * self.values("violation_count") / self.values("constraint_count")
         try:
@@ -47,24 +55,23 @@ class SettingSummary:
             ) from error
 
     def mean(self, name: str) -> float:
-        """The mean of the numbers that are there, or NaN."""
+        """The mean without NaN, or NaN if there is no other number."""
         values = self.values(name)
         known = values[~np.isnan(values)]
         return float(known.mean()) if len(known) else float("nan")
 
+    @property
+    def printed_mean(self) -> float:
+        """The paper's mean test accuracy, or NaN."""
+        return float(self.printed.numbers["test_mean"]) if self.printed else float("nan")
+
     def measured(self, measure: str) -> Values:
-        """The runs behind one of the paper's measures."""
-        default = measure if measure == "unsatisfied_percent" else "test_accuracy"
-        return self.values(COLUMNS.get(measure, default))
+        """The numbers of the runs behind one of the paper's measures."""
+        return self.values(COLUMNS.get(measure, "test_accuracy"))
 
     def number(self, measure: str) -> float:
         """One of the paper's measures, a key of MEASURES."""
-        values = self.measured(measure)
-        if measure == "test_min":
-            return float(values.min())
-        if measure == "test_max":
-            return float(values.max())
-        return float(np.median(values) if measure == "test_median" else values.mean())
+        return float(STATISTICS.get(measure, np.mean)(self.measured(measure)))
 
     def draws(self, seeds: Iterable[int]) -> Values:
         """Test accuracy on each draw of test images: draws x runs."""
@@ -97,15 +104,21 @@ class Summary:
     @cached_property
     def settings(self) -> list[SettingSummary]:
         """The settings that have runs, in the order of the study."""
-        groups: dict[str, list[Row]] = {canonical(one): [] for one in self.study.settings}
-        for row in self.rows:
-            groups[canonical(row.run.setting)].append(row)
-        pairs = zip(self.study.settings, groups.values(), strict=True)
-        return [SettingSummary(setting, rows) for setting, rows in pairs if rows]
+        groups = by_setting(self.rows)
+        printed = {canonical(row.setting): row for row in published(self.study.name)}
+        return [
+            SettingSummary(setting, groups[text], printed.get(text))
+            for setting in self.study.settings
+            if (text := canonical(setting)) in groups
+        ]
 
-    def of_setting(self, setting: Setting) -> SettingSummary | None:
-        """The runs of a setting, if there are any."""
-        return next((one for one in self.settings if one.setting == setting), None)
+    @property
+    def networks(self) -> dict[int, list[SettingSummary]]:
+        """The settings that have runs, by network."""
+        found: dict[int, list[SettingSummary]] = {}
+        for one in self.settings:
+            found.setdefault(one.setting["network"], []).append(one)
+        return found
 
     @property
     def seconds(self) -> float:
@@ -132,13 +145,27 @@ class Summary:
 
     @cached_property
     def comparisons(self) -> "list[Comparison]":
-        """Every number that the paper prints beside ours."""
-        return compare(self)
-
-
-def published_row(study: PaperStudy, setting: Setting) -> Published | None:
-    """What the paper printed for a setting, if it is one of the paper's."""
-    return next((row for row in published(study.name) if row.setting == setting), None)
+        """Every number that the paper prints for the settings, beside ours."""
+        found = [
+            Comparison(
+                setting=one.setting,
+                measure=measure,
+                paper=one.printed.numbers[measure],
+                ours=one.number(measure),
+                run_count=len(one.rows),
+                p=_p(one.measured(measure), one, one.printed, measure),
+                p_with_draw=_p_with_draw(self, one, one.printed, measure),
+            )
+            for one in self.settings
+            if one.printed is not None
+            for measure in one.printed.numbers
+        ]
+        adjusted = holm([one.p for one in found])
+        with_draw = holm([one.p_with_draw for one in found])
+        return [
+            replace(one, adjusted=p, verdict=Verdict.of(p, drawn))
+            for one, p, drawn in zip(found, adjusted, with_draw, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -176,30 +203,6 @@ class Comparison:
         if self.measure in ORDER_TESTS:
             return "precedence"
         return "Welch and Fisher" if self.measure in FRACTION_TESTS else "Welch"
-
-
-def compare(summary: Summary) -> list[Comparison]:
-    """Compare every number that the paper prints for the settings of a study."""
-    found = [
-        Comparison(
-            setting=one.setting,
-            measure=measure,
-            paper=row.numbers[measure],
-            ours=one.number(measure),
-            run_count=len(one.rows),
-            p=_p(one.measured(measure), one, row, measure),
-            p_with_draw=_p_with_draw(summary, one, row, measure),
-        )
-        for one in summary.settings
-        if (row := published_row(summary.study, one.setting)) is not None
-        for measure in row.numbers
-    ]
-    adjusted = holm([one.p for one in found])
-    with_draw = holm([one.p_with_draw for one in found])
-    return [
-        replace(one, adjusted=p, verdict=Verdict.of(p, drawn))
-        for one, p, drawn in zip(found, adjusted, with_draw, strict=True)
-    ]
 
 
 def _p(values: Values, one: SettingSummary, row: Published, measure: str) -> float | None:

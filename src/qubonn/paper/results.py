@@ -18,7 +18,7 @@ from qubonn.experiments.store import Store
 from qubonn.experiments.study import canonical
 from qubonn.experiments.tables import Cell, Table, means_table, plain_name, read_versions
 from qubonn.formulation import TrainingProblem
-from qubonn.paper.comparison import SettingSummary, Summary, published_row
+from qubonn.paper.comparison import SettingSummary, Summary
 from qubonn.paper.published import MEASURES, published, published_counts, topology
 from qubonn.paper.studies import STUDIES
 
@@ -40,12 +40,8 @@ def counts_table() -> Table:
     for counts in published_counts():
         network = topology(counts.network)
         size = TrainingProblem(network, data.train_inputs, data.train_outputs).size
-        cells = []
-        for printed, ours in COUNTED.items():
-            difference = getattr(size, ours) - getattr(counts, printed)
-            verdict = Verdict.MORE if difference else Verdict.CHANCE
-            note = f"({difference:+d})" if difference else "(0)"
-            cells.append(Cell(str(getattr(size, ours)), note, verdict))
+        pairs = [(getattr(size, ours), getattr(counts, name)) for name, ours in COUNTED.items()]
+        cells = [_counted(*pair) for pair in pairs]
         name = Cell(counts.notation, "built as conv(4x4x2)+fc(4)" if counts.network == 7 else "")
         rows.append((str(counts.network), name, *cells, str(size.qubo_variables)))
     return Table(
@@ -56,6 +52,11 @@ def counts_table() -> Table:
         "Ours, and in brackets ours minus the paper's. These are counts: a difference of one would "
         "be an error, not chance. The counts printed for network 7 are those of two filters.",
     )
+
+
+def _counted(ours: int, printed: int) -> Cell:
+    verdict = Verdict.CHANCE if ours == printed else Verdict.MORE
+    return Cell(str(ours), f"({ours - printed:+d})" if ours != printed else "(0)", verdict)
 
 
 def results_table(summaries: Sequence[Summary]) -> Table:
@@ -121,11 +122,10 @@ def replicas_table(summaries: Sequence[Summary]) -> Table:
     }
 
     def cells(summary: Summary, one: SettingSummary) -> Cells:
-        printed = published_row(study, one.setting)
         numbers = [one.mean(name) for name in means.values()]
         return (
             summary.engine_name,
-            str(printed.numbers["test_mean"]) if printed else "",
+            str(one.printed.numbers["test_mean"]) if one.printed else "",
             *("-" if np.isnan(number) else f"{number:.3f}" for number in numbers),
             f"{one.mean('committee_size'):.0f}",
             f"{100 * (one.values('feasible_count') > 0).mean():.0f} %",
@@ -227,23 +227,24 @@ def _by_setting(
     """A row for each setting and study with runs of it, in the order of the studies."""
     columns = summaries[0].study.columns
     every = {canonical(one): one for summary in summaries for one in summary.study.settings}
-    rows, groups = [], []
+    rows: list[Cells] = []
+    starts = []
     for setting in every.values():
-        known = [(one, runs) for one in summaries if (runs := one.of_setting(setting)) is not None]
+        known = [(s, one) for s in summaries for one in s.settings if one.setting == setting]
         lines = [cells(*pair) for pair in known]
-        printed = published_row(summaries[0].study, setting)
-        if lines and with_paper and printed is not None:
+        printed = known[0][1].printed if known else None
+        if with_paper and printed is not None:
             numbers = map(str, printed.numbers.values())
             lines.insert(0, ("paper", str(printed.run_count), *numbers))
-        values = (setting[key] for key in columns)
-        texts = [
-            f"{v:.2f}" if isinstance(v, float) else "-" if v is None else str(v) for v in values
-        ]
-        rows += [(*texts, *line) for line in lines]
-        groups += [len(lines)] if lines else []
+        starts += [len(rows)] if lines else []
+        rows += [(*(_shown(setting[key]) for key in columns), *line) for line in lines]
     is_grouped = "source" in heads
     heads = (*columns.values(), *heads)
-    return Table(name, title, heads, rows, caption, groups if is_grouped else ())
+    return Table(name, title, heads, rows, caption, starts if is_grouped else ())
+
+
+def _shown(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
 def report_of(stores: Sequence[Store]) -> Report:
@@ -261,25 +262,27 @@ def report_of(stores: Sequence[Store]) -> Report:
         if name not in STUDIES and rows:
             label = plain_name(f"{name}-{store.path.stem}")
             sections.append(Section(label, name, [means_table(label, name, rows)]))
+    prose = files("qubonn.paper").joinpath("prose")
+    texts = {
+        name: prose.joinpath(f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        for name in ("how", "judging")
+    }
     return Report(
         title="The paper's studies, run again",
         introduction="Quadratic Unconstrained Binary Optimisation for Training and Regularisation "
         "of Binary Neural Networks: every number of its tables beside ours. Made by qubonn "
         "reproduce and qubonn report.",
         sections=sections,
-        texts={"how": _prose("how"), "judging": _prose("judging"), "versions": _versions(stores)},
+        texts=texts | {"versions": _versions(stores)},
         value=lambda asked: _value(summaries, asked),
     )
 
 
 def in_order(summaries: Iterable[Summary]) -> list[Summary]:
-    """Studies with runs, as the paper has them; of each the paper's engine first, then ours."""
-
-    def key(summary: Summary) -> tuple[int, bool, bool]:
-        study = summary.study
-        return list(STUDIES).index(study.name), study.engine != "paper", study.tune != "once"
-
-    return sorted((summary for summary in summaries if summary.rows), key=key)
+    """Studies with runs, in the paper's order; of each the paper's engine first, then ours."""
+    found = [summary for summary in summaries if summary.rows]
+    found.sort(key=lambda one: (one.study.engine != "paper", one.study.tune != "once"))
+    return sorted(found, key=lambda one: list(STUDIES).index(one.study.name))
 
 
 def _parts(summaries: Sequence[Summary]) -> list[Table | Picture]:
@@ -297,13 +300,7 @@ def _parts(summaries: Sequence[Summary]) -> list[Table | Picture]:
 def _versions(stores: Sequence[Store]) -> list[str]:
     """Every combination of versions that made a row."""
     found = sorted({row.versions for store in stores for row in store.rows()})
-    lists = (read_versions(made).items() for made in found)
-    return [", ".join(f"{name} {version}" for name, version in one) for one in lists]
-
-
-def _prose(name: str) -> list[str]:
-    path = files("qubonn.paper").joinpath("prose", f"{name}.txt")
-    return path.read_text(encoding="utf-8").splitlines()
+    return [", ".join(map(" ".join, read_versions(made).items())) for made in found]
 
 
 def _value(summaries: Sequence[Summary], asked: str) -> str:

@@ -79,11 +79,11 @@ class PaperStudy(Study):
         return self.engine == "paper" and self.tune == "once"
 
     def prepare(self, setting: Setting, seed: int) -> Record:
-        """Tune the temperatures of a setting; the record has every anneal on the way there."""
+        """Tune the temperatures of a setting; the record has every anneal of the search."""
         first, second = _two_seeds(seed)
         count = self.evaluation_count
         qubo = self.problem(setting, first).qubo()
-        found = tune(qubo, self._annealer(), evaluation_count=count, seed=second)
+        found = tune(qubo, self._solver({}), evaluation_count=count, seed=second)
         if len(found.trials) < count:
             raise KeyboardInterrupt
         record: Record = {
@@ -98,12 +98,12 @@ class PaperStudy(Study):
         return record
 
     def perform(self, setting: Setting, seed: int, prepared: Record) -> Record:
-        """Train once, on one thread, and measure all that the run found."""
+        """Train once, on one thread, and measure the results."""
         first, second = _two_seeds(seed)
         problem = self.problem(setting, first)
         names = ("hottest", "coldest")
-        result = train(problem, self._solver({n: v for n, v in prepared.items() if n in names}),
-                       seed=second)  # fmt: skip
+        tuned = {name: prepared[name] for name in names if name in prepared}
+        result = train(problem, self._solver(tuned), seed=second)
         _require_finished(result.stop)
         is_annealed = self.engine == "paper"
         used = {name: result.info[name] if is_annealed else None for name in names}
@@ -127,19 +127,13 @@ class PaperStudy(Study):
         return [results_table([Summary(self, rows, {})])]
 
     def _solver(self, temperatures: Record) -> Any:
+        sizes: Any = {"replica_count": self.replica_count, "sweep_count": self.sweep_count}
         if self.engine == "native":
-            return LiftedAnnealing(
-                replica_count=self.replica_count, sweep_count=self.sweep_count, thread_count=1
-            )
-        annealer = replace(self._annealer(), **temperatures)
+            return LiftedAnnealing(**sizes, thread_count=1)
+        annealer = SimulatedAnnealing(**sizes, **temperatures, thread_count=1)
         if self.tune == "once":
             return annealer
         return TunedAnnealing(annealer=annealer, evaluation_count=self.evaluation_count)
-
-    def _annealer(self) -> SimulatedAnnealing:
-        return SimulatedAnnealing(
-            replica_count=self.replica_count, sweep_count=self.sweep_count, thread_count=1
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,9 +185,7 @@ class WithDropout(PaperStudy):
 
 
 STUDIES: dict[str, type[PaperStudy]] = {
-    "architectures": Architectures,
-    "margins": Margins,
-    "dropout": WithDropout,
+    kind.name: kind for kind in (Architectures, Margins, WithDropout)
 }
 
 
