@@ -9,7 +9,7 @@ import numpy as np
 
 from qubonn.experiments import Record, Row, Run, Setting, Store, Study
 from qubonn.experiments.study import canonical
-from qubonn.paper.studies import STUDIES, PaperStudy
+from qubonn.paper.studies import PaperStudy
 
 VERSIONS = "{}"
 
@@ -35,20 +35,20 @@ def setting(network: int, gamma: float = 0.0, rate: float = 0.0, dropped: int | 
     return dict(zip(keys, (network, gamma, rate, dropped), strict=True))
 
 
-def native(kind: str = "architectures", **changes: Any) -> PaperStudy:
+def native(**changes: Any) -> PaperStudy:
     settings = (setting(8), setting(9))
     given: dict[str, Any] = {"settings": settings, "replica_count": 16, "sweep_count": 5}
-    return STUDIES[kind](**{"name": "tiny", "engine": "native", **given, **changes})
+    return PaperStudy(**{"name": "tiny", "engine": "native", **given, **changes})
 
 
-def paper(kind: str = "architectures", **changes: Any) -> PaperStudy:
+def paper(**changes: Any) -> PaperStudy:
     given: dict[str, Any] = {
         "settings": (setting(8), setting(8, 0.02)),
         "replica_count": 16,
         "sweep_count": 20,
         "evaluation_count": 4,
     }
-    return STUDIES[kind](**{"name": "tiny", "engine": "paper", **given, **changes})
+    return PaperStudy(**{"name": "tiny", "engine": "paper", **given, **changes})
 
 
 def record(**changes: Any) -> Record:

@@ -160,7 +160,7 @@ def test_tuning_in_each_run_keeps_the_best_state_of_all_anneals() -> None:
 @pytest.mark.parametrize("made", [native, paper])
 def test_dropout_trains_the_whole_network_in_the_field_of_its_iterations(made: Any) -> None:
     given, plain = setting(10, rate=0.5, dropped=1), setting(10)
-    study = made("dropout", settings=(given, plain))
+    study = made(settings=(given, plain))
     found = performed(study, given)
     assert found["constraint_count"] == 44
     assert found["field_reward"] != 0

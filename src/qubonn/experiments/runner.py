@@ -219,20 +219,11 @@ class _Work:
         study, done = self.study, self.wanted & self.records.keys()
         values = [self.records[key].get(study.watched) for key in done]
         known = [value for value in values if value is not None]
-        tuned = (
-            {(text, PREPARATION) for text, _ in self.wanted} if study.needs_preparation else set()
-        )
-        self.report(
-            Status(
-                study.label,
-                len(done),
-                len(self.wanted),
-                len(tuned - self.records.keys()),
-                study.watched,
-                max(known, default=None),
-                sum(known) / len(known) if known else None,
-            )
-        )
+        prepared = {text for text, number in self.records if number == PREPARATION}
+        settings = {text for text, _ in self.wanted} if study.needs_preparation else set()
+        counts = len(done), len(self.wanted), len(settings - prepared)
+        mean = sum(known) / len(known) if known else None
+        self.report(Status(study.label, *counts, study.watched, max(known, default=None), mean))
 
     def _missing(self, runs: Sequence[Run]) -> list[Run]:
         return [run for run in runs if run.key not in self.records]

@@ -91,7 +91,7 @@ class Summary:
         """Summarise the store of one of the paper's studies."""
         try:
             spec = store.spec | {"data_seeds": tuple(store.spec["data_seeds"])}
-            study = STUDIES[spec["name"]](**spec, settings=tuple(store.settings()))
+            study = PaperStudy(**spec, settings=tuple(store.settings()))
             wanted = published(spec["name"])[0].setting.keys()
             if any(setting.keys() != wanted for setting in study.settings):
                 raise ValueError("settings of another kind")

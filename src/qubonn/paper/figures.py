@@ -252,7 +252,7 @@ def _boxes(
     filled = [number for number, group in enumerate(groups) if len(group)]
     if not filled:
         return
-    drawn = axes.boxplot(
+    axes.boxplot(
         [groups[number] for number in filled],
         positions=places[filled].tolist(),
         widths=width,
@@ -262,9 +262,8 @@ def _boxes(
         medianprops={"color": INK, "linewidth": 1.5},
         whiskerprops={"color": colour},
         capprops={"color": colour},
+        boxprops={"facecolor": colour, "edgecolor": colour, "alpha": PALE},
     )
-    for box in drawn["boxes"]:
-        box.set(facecolor=colour, edgecolor=colour, alpha=PALE)
 
 
 def _training_marks(axes: "Axes", runs: Sequence[SettingSummary], places: NDArray[Any]) -> None:

@@ -253,10 +253,10 @@ def report_of(stores: Sequence[Store]) -> Report:
     overview = [agreement_table(summaries), making_table(summaries)] if summaries else []
     sections = [Section("overview", "Overview", overview)]
     sections.append(Section("table1", "Networks", [counts_table()]))
-    for name, kind in STUDIES.items():
+    for name, title in STUDIES.items():
         some = [one for one in summaries if one.study.name == name]
         if some:
-            sections.append(Section(name, kind.title, _parts(some)))
+            sections.append(Section(name, title, _parts(some)))
     for store in stores:
         name, rows = str(store.spec["name"]), store.rows()
         if name not in STUDIES and rows:

@@ -31,6 +31,13 @@ SMALL_COMMITTEE = 25
 DROPOUT_TEMPERATURES = {"hottest": 1 / 0.2, "coldest": 1 / 8.6}
 SIZES = {"native": (256, 200), "paper": (1000, 1000)}  # replicas, sweeps; ours are the defaults
 
+STUDIES = {"architectures": "18 networks", "margins": "Sum of margins", "dropout": "Dropout"}
+COLUMNS = {  # of the tables: part of a setting -> head
+    "architectures": {"network": "network"},
+    "margins": {"network": "network", "margin_strength": "gamma"},
+    "dropout": {"network": "network", "learning_rate": "eta", "dropped": "dropped"},
+}
+
 EngineName = Literal["paper", "native"]
 Tune = Literal["once", "each"]
 _network = cache(topology)  # forward passes compare topologies: at once where they are one object
@@ -39,6 +46,10 @@ _network = cache(topology)  # forward passes compare topologies: at once where t
 @dataclass(frozen=True, kw_only=True)
 class PaperStudy(Study):
     """Networks of the paper, trained on its letters by one engine.
+
+    "architectures" are the 18 networks (tab:results-oneshot), "margins" networks 5 and 10 with a
+    reward for margins (tab:som-summary), "dropout" networks 10 and 12 after Algorithm 1
+    (tab:dropout-results-summary).
 
     Engine "paper" anneals the QUBO; temperatures are tuned "once" for each setting, or in "each"
     run. Engine "native" is `LiftedAnnealing`. Networks are tested on the images of the first of
@@ -52,8 +63,6 @@ class PaperStudy(Study):
     tune: Tune = "once"
     evaluation_count: int = 30  # anneals of a tuning
 
-    title: ClassVar[str] = ""
-    columns: ClassVar[Mapping[str, str]] = {"network": "network"}  # of a setting: name -> head
     watched: ClassVar[str] = "test_accuracy"
 
     def __post_init__(self) -> None:
@@ -72,6 +81,16 @@ class PaperStudy(Study):
     def label(self) -> str:
         """Name, engine and way of tuning."""
         return f"{self.name}-{self.engine}{'-each' * (self.tune == 'each')}"
+
+    @property
+    def title(self) -> str:
+        """What is varied, for headings."""
+        return STUDIES[self.name]
+
+    @property
+    def columns(self) -> Mapping[str, str]:
+        """Heads of the parts of a setting that the paper's table shows."""
+        return COLUMNS[self.name]
 
     @property
     def needs_preparation(self) -> bool:
@@ -110,14 +129,28 @@ class PaperStudy(Study):
         return measure(result, two_pixel_images(self.data_seeds)) | used
 
     def problem(self, setting: Setting, seed: int) -> TrainingProblem:
-        """The training problem of a setting."""
+        """The training problem of a setting, in the field that iterations of dropout leave."""
         data = letters(seed=0)  # the training images are the same in every draw
-        return TrainingProblem(
+        problem = TrainingProblem(
             _network(setting["network"]),
             data.train_inputs,
             data.train_outputs,
             margin_strength=setting["margin_strength"],
         )
+        if setting["dropped"] is None:
+            return problem
+        dropout = Dropout(
+            dropped_inputs=5,
+            dropped_hidden=setting["dropped"],
+            iteration_count=10,
+            learning_rate=setting["learning_rate"],
+            violation_decay=0.1,
+            final="none",
+        )
+        annealer = replace(self, tune="once")._solver(DROPOUT_TEMPERATURES)
+        result = train_with_dropout(problem, dropout, annealer, seed=seed)
+        _require_finished(result.stop)
+        return result.problem
 
     def tables(self, rows: Sequence[Row]) -> list[Table]:
         """The results beside the paper's."""
@@ -136,59 +169,6 @@ class PaperStudy(Study):
         return TunedAnnealing(annealer=annealer, evaluation_count=self.evaluation_count)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Architectures(PaperStudy):
-    """The 18 networks.  Paper, tab:results-oneshot."""
-
-    name: str = "architectures"
-    title: ClassVar[str] = "18 networks"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Margins(PaperStudy):
-    """Networks 5 and 10 with a reward for margins.  Paper, tab:som-summary."""
-
-    name: str = "margins"
-    title: ClassVar[str] = "Sum of margins"
-    columns: ClassVar[Mapping[str, str]] = {"network": "network", "margin_strength": "gamma"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class WithDropout(PaperStudy):
-    """Networks 10 and 12 after Algorithm 1.  Paper, tab:dropout-results-summary."""
-
-    name: str = "dropout"
-    title: ClassVar[str] = "Dropout"
-    columns: ClassVar[Mapping[str, str]] = {
-        "network": "network",
-        "learning_rate": "eta",
-        "dropped": "dropped",
-    }
-
-    def problem(self, setting: Setting, seed: int) -> TrainingProblem:
-        """The problem in the field that the iterations of dropout leave."""
-        problem = super().problem(setting, seed)
-        if setting["dropped"] is None:
-            return problem
-        dropout = Dropout(
-            dropped_inputs=5,
-            dropped_hidden=setting["dropped"],
-            iteration_count=10,
-            learning_rate=setting["learning_rate"],
-            violation_decay=0.1,
-            final="none",
-        )
-        annealer = replace(self, tune="once")._solver(DROPOUT_TEMPERATURES)
-        result = train_with_dropout(problem, dropout, annealer, seed=seed)
-        _require_finished(result.stop)
-        return result.problem
-
-
-STUDIES: dict[str, type[PaperStudy]] = {
-    kind.name: kind for kind in (Architectures, Margins, WithDropout)
-}
-
-
 def study_of(name: str, engine: EngineName, *, tune: Tune = "once", seed: int = 0) -> PaperStudy:
     """Return one of the paper's studies for an engine.
 
@@ -196,7 +176,7 @@ def study_of(name: str, engine: EngineName, *, tune: Tune = "once", seed: int = 
     ('margins-paper', 16)
     """
     replica_count, sweep_count = SIZES[engine]
-    return STUDIES[name](
+    return PaperStudy(
         name=name,
         engine=engine,
         settings=tuple(row.setting for row in published(name)),
