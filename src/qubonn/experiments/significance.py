@@ -47,7 +47,7 @@ def mean_test(
 ) -> float | None:
     """Welch's t-test of two means, with our variance for both; None with fewer than two runs.
 
-    Where all our runs agree, there is no spread to go by. Values are never negative, so a printed
+    If all our runs agree, our variance is zero. Values are never negative, so a printed
     mean below ours needs a least number of runs unlike ours, and Fisher's exact test compares that
     number with zero of ours. For a printed mean above ours there is no such bound: None.
 
@@ -76,7 +76,7 @@ def fraction_test(
     """Compare mean fractions of `parts` items a run: the larger p of Welch's and Fisher's test.
 
     Fisher's exact test counts items, as if those of one run were independent; it also gives an
-    answer where all our runs agree, or nearly so, and Welch's test has no spread to go by.
+    answer if all our runs agree, or nearly so, and Welch's test has no variance to use.
     """
     count = len(values)
     gap = abs(float(values.mean()) - printed)

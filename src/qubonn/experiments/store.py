@@ -1,7 +1,7 @@
-"""Store: one SQLite file a study, in which every finished run is a row.
+"""Store: one SQLite file per study, with a row for every finished run.
 
-Study, records <-> file.  One process writes, others may read meanwhile.  A run is on the disk when
-`add` returns, so a process that is killed loses its runs in flight and nothing else.
+Study, records <-> file.  One process writes, others may read at the same time.  A run is on the
+disk when `add` returns, so a killed process loses only its runs in flight.
 """
 
 import json
@@ -21,10 +21,10 @@ from qubonn import __version__
 from qubonn.errors import FileFormatError, QubonnError, StudyMismatch
 from qubonn.experiments.study import PREPARATION, Record, Run, Setting, Study, canonical
 
-APPLICATION = 0x71_62_6E_6E  # "qbnn": another program's SQLite file is not taken for a store
+APPLICATION = 0x71_62_6E_6E  # "qbnn": tells a store from another program's SQLite file
 FORMAT = 2
 WAIT_SECONDS = 60.0  # for a reader that holds the file
-_BROKEN = (sqlite3.Error, TypeError, ValueError, KeyError, RecursionError)  # what bad files raise
+_BROKEN = (sqlite3.Error, TypeError, ValueError, KeyError, RecursionError)  # raised by bad files
 
 _SCHEMA = (
     "CREATE TABLE study (only INTEGER PRIMARY KEY CHECK (only = 1), spec TEXT NOT NULL,"
@@ -45,7 +45,7 @@ _SCHEMA = (
 
 @dataclass(frozen=True)
 class Row:
-    """A finished run: its record, how long it took in all, and the versions that made it."""
+    """A finished run: its record, its duration and the versions of the packages."""
 
     run: Run
     seed: int
@@ -125,7 +125,7 @@ class Store:
         return set(self._connection.execute(query))
 
     def add(self, row: Row) -> bool:
-        """Write a finished run for good; False if it is there already."""
+        """Commit a finished run; return False if it is stored already."""
         place = self._place(row.run.setting)
         record = json.dumps(row.record)
         _flat(record)
@@ -199,7 +199,7 @@ def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
 
 
 def _fill(connection: sqlite3.Connection, study: Study) -> None:
-    """Make the tables of an empty file, all or none."""
+    """Create the tables of an empty file, in one transaction."""
     connection.execute("BEGIN IMMEDIATE")
     for statement in _SCHEMA:
         connection.execute(statement)
@@ -210,7 +210,7 @@ def _fill(connection: sqlite3.Connection, study: Study) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Turn whatever a broken file raises into one clear error."""
+    """Turn any error of a broken file into a FileFormatError."""
     try:
         yield
     except QubonnError:

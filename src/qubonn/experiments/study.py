@@ -2,7 +2,7 @@
 
 A subclass of `Study` names its settings (the rows of its table) and performs one run of a setting:
 setting, seed -> record.  `runner.complete` does the runs, `store.Store` keeps them, and
-`Study.tables` summarises them.  How many runs there are, and where they run, is no part of a study.
+`Study.tables` summarises them.  The number of runs and where they run are not part of a study.
 """
 
 import hashlib
@@ -71,7 +71,7 @@ class Study(ABC):
         """Do one run, on one thread; return what was measured, as plain values by name.
 
         `prepared` is the record of `prepare` for this setting, or empty. The seed decides every
-        value. A run that is interrupted raises KeyboardInterrupt: half a run is no run.
+        value. An interrupted run raises KeyboardInterrupt: partial results are not stored.
         """
 
     @property
@@ -91,12 +91,12 @@ class Study(ABC):
 
     @property
     def label(self) -> str:
-        """A short name for files and progress; studies that stand side by side need their own."""
+        """A short name for files and progress, different for each study of a folder."""
         return self.name
 
     @property
     def spec(self) -> dict[str, Any]:
-        """What decides a record, apart from setting and run: the fields by name."""
+        """The fields by name: with setting and run number they determine a record."""
         return {name: value for name, value in asdict(self).items() if name != "settings"}
 
     @property
@@ -106,11 +106,11 @@ class Study(ABC):
         return hashlib.sha256(canonical(whole).encode()).hexdigest()
 
     def seed_of(self, run: Run) -> int:
-        """The seed of a run: the same wherever, whenever and beside whatever else it runs."""
+        """The seed of a run; it does not depend on where, when or with which others it runs."""
         text = f"{self.name}\n{canonical(run.setting)}"
         key = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], dtype="<u4").tolist()
         stream = np.random.SeedSequence(self.seed, spawn_key=(*key, run.number + 1))
-        return int(stream.generate_state(1, np.uint64)[0] >> np.uint64(1))  # SQLite's are signed
+        return int(stream.generate_state(1, np.uint64)[0] >> np.uint64(1))  # signed in SQLite
 
 
 def canonical(record: Mapping[str, Any]) -> str:

@@ -91,7 +91,7 @@ def _ours(summary: Summary, one: SettingSummary, measure: str) -> Cell:
 
 
 def agreement_table(summaries: Sequence[Summary]) -> Table:
-    """Count the paper's numbers by what their differences are."""
+    """Count the paper's numbers by the verdict on their difference."""
     rows = []
     for summary in summaries:
         found = summary.comparisons
@@ -166,7 +166,7 @@ def draws_table(summary: Summary) -> Table:
 
 
 def temperatures_table(summary: Summary) -> Table:
-    """Temperatures that Nelder-Mead found, or their range over the runs."""
+    """The temperatures found by Nelder-Mead, or their range over the runs."""
 
     def cells(_: Summary, one: SettingSummary) -> Cells:
         both = one.values("hottest"), one.values("coldest")
@@ -248,7 +248,7 @@ def _shown(value: float | None) -> str:
 
 
 def report_of(stores: Sequence[Store]) -> Report:
-    """Arrange everything that the stores have; those of other studies get their means."""
+    """Return the report on all stores; studies that are not the paper's get a table of means."""
     summaries = in_order(Summary.of(store) for store in stores if store.spec["name"] in STUDIES)
     overview = [agreement_table(summaries), making_table(summaries)] if summaries else []
     sections = [Section("overview", "Overview", overview)]

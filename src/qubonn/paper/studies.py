@@ -40,7 +40,7 @@ COLUMNS = {  # of the tables: part of a setting -> head
 
 EngineName = Literal["paper", "native"]
 Tune = Literal["once", "each"]
-_network = cache(topology)  # forward passes compare topologies: at once where they are one object
+_network = cache(topology)  # comparing topologies is fast if they are the same object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -286,4 +286,4 @@ def _two_seeds(seed: int) -> tuple[int, int]:
 
 def _require_finished(stop: Stop) -> None:
     if stop is not Stop.FINISHED:
-        raise KeyboardInterrupt  # half a run is no run
+        raise KeyboardInterrupt  # partial results are not stored
