@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 from qubonn.inference import PackedInputs
-from qubonn.inference._word_kernels import pack_chunks
-from qubonn.inference.packing import aligned_zeros, pack_inputs, threads_for
+from qubonn.inference.packing import UnpackedInputs, aligned_zeros, threads_for
 
 COLUMNS = (1, 2, 63, 64, 65, 127, 128, 130, 784)
 ROWS = (1, 7, 8, 9, 31, 32, 33, 70)
@@ -119,17 +118,15 @@ def test_the_caller_may_still_change_the_matrix_afterwards() -> None:
 
 
 def test_a_network_without_inputs_has_no_words() -> None:
-    assert pack_inputs(np.zeros((5, 0)), None).words.shape == (1, 0, 32)
+    assert UnpackedInputs(np.zeros((5, 0))).words_of(0, 1).shape == (1, 0, 32)
 
 
 def test_inputs_may_be_packed_in_pieces() -> None:
     matrix = some_numbers(200, 70, np.int8)
-    expected, numbers = slow_words(matrix), matrix.reshape(-1)
-    numbers.setflags(write=False)
+    unpacked, words = UnpackedInputs(matrix), slow_words(matrix)
     for first, end in ((0, 7), (0, 1), (3, 5), (6, 7)):
-        words = aligned_zeros(end - first, 2, 32)
-        assert pack_chunks(numbers, 70, first, words)
-        assert words.tolist() == expected[first:end]
+        assert unpacked.words_of(first, end).tolist() == words[first:end]
+        assert PackedInputs.of(matrix).words_of(first, end).tolist() == words[first:end]
 
 
 def test_arrays_for_vectors_begin_at_a_cache_line() -> None:

@@ -34,7 +34,7 @@ class Planes(NamedTuple):
 
 
 @njit(cache=True)
-def run_plane_step(tables, step, parameters, rows, buffers, planes, chunk_count, is_sums):
+def run_plane_step(tables, step, parameters, inputs, buffers, planes, chunk_count, is_sums):
     """Run one step of one network on a block: strips, or words to planes, or planes to words."""
     end = step["first"] + step["count"]
     if step["kind"] == SLIDE:
@@ -52,10 +52,15 @@ def run_plane_step(tables, step, parameters, rows, buffers, planes, chunk_count,
                     run_outputs(
                         strip, row, planes, counts, votes, output_count, chunk_count, is_sums
                     )
-    elif step["kind"] == SPREAD:
-        spread(tables.spans[step["first"] : end], rows, planes, chunk_count)
+        return
+    words, place, rows = buffers.words, 0, tables.row_count
+    if step["reads_inputs"]:
+        words, place, rows = inputs.words, inputs.first, tables.input_row_count
+    spans, place = tables.spans[step["first"] : end], place + step["row"] * CHUNK
+    if step["kind"] == SPREAD:
+        spread(spans, words, place, rows * CHUNK, planes, chunk_count)
     else:
-        gather(tables.spans[step["first"] : end], rows, planes, chunk_count)
+        gather(spans, words, place, rows * CHUNK, planes, chunk_count)
 
 
 # ---- strips ------------------------------------------------------------------------------------
@@ -210,16 +215,15 @@ def bit_at(words, place):
 
 
 @njit(cache=True)
-def spread(spans, rows, planes, chunk_count):
-    """Turn rows of words into the planes of the nodes in `spans`."""
-    square, place, bit = planes.square, rows.first, 64
+def spread(spans, words, place, stride, planes, chunk_count):
+    """Turn rows of words, from `place` on, into the planes of the nodes in `spans`."""
+    square, bit = planes.square, 64
     for span in range(len(spans)):
         for node in range(spans[span, 0], spans[span, 0] + spans[span, 1]):
             if bit == 64:
                 square[:] = ZERO
                 for part in range(4 * chunk_count):
-                    source = place + part // 4 * rows.stride + part % 4 * 8
-                    lanes = load_at(rows.words, source, EIGHT)
+                    lanes = load_at(words, place + part // 4 * stride + part % 4 * 8, EIGHT)
                     store_at(square, 8 * part, lanes)
                 transpose(square)
                 place += CHUNK
@@ -229,9 +233,9 @@ def spread(spans, rows, planes, chunk_count):
 
 
 @njit(cache=True)
-def gather(spans, rows, planes, chunk_count):
+def gather(spans, words, place, stride, planes, chunk_count):
     """Turn the planes of the nodes in `spans`, in any order, into rows of words."""
-    square, place, bit = planes.square, rows.first, 0
+    square, bit = planes.square, 0
     node_count = spans[:, 1].sum()
     for span in range(len(spans)):
         for node in range(spans[span, 0], spans[span, 0] + spans[span, 1]):
@@ -243,6 +247,6 @@ def gather(spans, rows, planes, chunk_count):
                 transpose(square)
                 for part in range(4 * chunk_count):
                     lanes = load_at(square, 8 * part, EIGHT)
-                    store_at(rows.words, place + part // 4 * rows.stride + part % 4 * 8, lanes)
+                    store_at(words, place + part // 4 * stride + part % 4 * 8, lanes)
                 place += CHUNK
                 bit = 0

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from qubonn.inference._plane_kernels import run_plane_step
-from qubonn.inference.program import BLOCK, CHUNK, DENSE, Buffers, Chunk
+from qubonn.inference.program import BLOCK, CHUNK, DENSE, Chunk
 from qubonn.simd.words import finite, load_at, ones_of, positive, repeated, store_at
 
 THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # lanes: the examples of a chunk
@@ -22,38 +22,45 @@ ZERO, ONE, SIGN_PLACE, SIGN = (np.uint64(word) for word in (0, 1, 63, 1 << 63))
 
 
 @njit(cache=True, nogil=True)
-def run_blocks(tables, inputs, parameters, words_of_neurons, planes, is_sums, votes, chunk_count):
-    """Add to `votes`, blocks x votes: by chunk, output, example.
+def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes, spins):
+    """Fill the rows of `votes` and of `spins`, if they have any: one for each example.
 
-    A vote is the sum over members, rows of `parameters`, of an output's bits or pre-activations.
+    A vote is the sum over members, rows of `parameters`, of an output's spins or pre-activations.
     `planes` is None where the program needs none; their kernels are not compiled then.
     """
-    for block in range(len(votes)):
-        buffers = Buffers(words_of_neurons, votes[block])
-        chunks = min(BLOCK // CHUNK, chunk_count - block * (BLOCK // CHUNK))
+    example_count = max(len(votes), len(spins))
+    for block in range((example_count + BLOCK - 1) // BLOCK):
+        examples = min(BLOCK, example_count - block * BLOCK)
+        chunk_count = (examples + CHUNK - 1) // CHUNK
         first_input = block * BLOCK * tables.input_row_count
+        buffers.votes[:] = ZERO
         for member in range(len(parameters)):
             for number in range(tables.opening if member else 0, len(tables.steps)):
-                step, own = tables.steps[number], parameters[member]
-                place = step["row"] * CHUNK
-                rows = Chunk(buffers.words, place, tables.row_count * CHUNK)
-                if step["reads_inputs"]:
-                    rows = Chunk(inputs, first_input + place, tables.input_row_count * CHUNK)
+                step = tables.steps[number]
+                own = parameters[member]
                 if step["kind"] == DENSE:
+                    words, place, rows = buffers.words, 0, tables.row_count
+                    if step["reads_inputs"]:
+                        words, place, rows = inputs, first_input, tables.input_row_count
                     for first in range(0, step["count"], 64):
-                        for chunk in range(chunks):
-                            run_dense(tables, step, first, own, rows, buffers, chunk, is_sums)
+                        for chunk in range(chunk_count):
+                            sources = Chunk(words, place + (chunk * rows + step["row"]) * CHUNK)
+                            run_dense(tables, step, first, own, sources, buffers, chunk, is_sums)
                 elif planes is not None:
-                    run_plane_step(tables, step, own, rows, buffers, planes, chunks, is_sums)
+                    block_inputs = Chunk(inputs, first_input)
+                    run_plane_step(
+                        tables, step, own, block_inputs, buffers, planes, chunk_count, is_sums
+                    )
+        write_votes(buffers.votes.view(np.int64), len(parameters), is_sums, block, votes, spins)
 
 
 @njit(cache=True)
-def run_dense(tables, step, first, parameters, rows, buffers, chunk, is_sums):
+def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums):
     """Compute up to 64 neurons of a layer, from `first` on, for one chunk of examples.
 
-    They read `rows`; their own word goes to the buffers, and outputs add to the votes there.
+    They read `sources`; their own word goes to the buffers, and outputs add to the votes there.
     """
-    first_word, first_vote = rows.first + chunk * rows.stride, chunk * tables.output_count * CHUNK
+    first_vote = chunk * tables.output_count * CHUNK
     fan_in, neuron_count = step["fan_in"], min(64, step["count"] - first)
     word_count = (fan_in + 63) // 64
     weight = step["weight_word"] + first * word_count
@@ -63,7 +70,7 @@ def run_dense(tables, step, first, parameters, rows, buffers, chunk, is_sums):
         half = np.uint64(fan_in // 2) + ((biases >> np.uint64(neuron)) & ONE)
         excess = repeated(ZERO, THIRTY_TWO) - half
         for word in range(word_count):
-            known = load_at(rows.words, first_word + word * CHUNK, THIRTY_TWO)
+            known = load_at(sources.words, sources.first + word * CHUNK, THIRTY_TWO)
             excess = excess + ones_of(known ^ parameters[weight + word])
         weight += word_count
         spins = (spins >> ONE) | (excess & SIGN)
@@ -78,6 +85,21 @@ def run_dense(tables, step, first, parameters, rows, buffers, chunk, is_sums):
     spins = spins >> np.uint64(64 - neuron_count)
     row = chunk * tables.row_count + step["target_row"] + first // 64
     store_at(buffers.words, row * CHUNK, spins)
+
+
+@njit(cache=True)
+def write_votes(found, member_count, is_sums, block, votes, spins):
+    """Copy what a block of examples voted, chunks by outputs by examples, to rows of examples."""
+    output_count = votes.shape[1]
+    for number in range(BLOCK // CHUNK * output_count):
+        column, some = number % output_count, found[number * CHUNK : (number + 1) * CHUNK]
+        first = block * BLOCK + number // output_count * CHUNK
+        for lane in range(min(CHUNK, len(votes) - first)):
+            vote = some[lane]
+            votes[first + lane, column] = vote if is_sums else 2 * vote - member_count
+        least = 0 if is_sums else member_count // 2
+        for lane in range(min(CHUNK, len(spins) - first)):
+            spins[first + lane, column] = 2 * (some[lane] > least) - 1
 
 
 @njit(cache=True, nogil=True)

@@ -15,17 +15,18 @@ from qubonn.checks import SpinMatrix, require_count, require_matrix, require_spi
 from qubonn.errors import ShapeError
 from qubonn.inference.packing import (
     PackedInputs,
+    UnpackedInputs,
     Words,
     aligned_zeros,
-    pack_inputs,
     pack_parameters,
     threads_for,
 )
-from qubonn.inference.program import BLOCK, CHUNK, Program, Tables, program_of
+from qubonn.inference.program import BLOCK, CHUNK, Buffers, Program, Tables, program_of
 from qubonn.topology import Topology
 
 ARCS_PER_THREAD = 10**8  # times examples; fewer are counted before a thread has started
-BLOCKS_AT_ONCE = 4  # between two checks for Ctrl-C
+BLOCKS_AT_ONCE = 4  # of inputs that are still in the cache when they are read
+CHUNKS = BLOCK // CHUNK
 has_run: set[bool] = set()  # whether kernels with planes and without are loaded
 
 
@@ -83,15 +84,15 @@ class PackedNetwork:
 
     def predict_outputs(self, inputs: ArrayLike | PackedInputs) -> SpinMatrix:
         """Return output activations, one row per example: the majority of members, ties to -1."""
-        return (self.votes(inputs) > 0) * np.int8(2) - np.int8(1)
+        return self._run(inputs, are_spins=True)[1]
 
     def votes(self, inputs: ArrayLike | PackedInputs) -> NDArray[np.int64]:
         """Return the sum over members of output activations, one row per example."""
-        return self._votes(inputs, is_sums=False)
+        return self._run(inputs)[0]
 
     def output_sums(self, inputs: ArrayLike | PackedInputs) -> NDArray[np.int64]:
         """Return the sum over members of output pre-activations, one row per example."""
-        return self._votes(inputs, is_sums=True)
+        return self._run(inputs, is_sums=True)[0]
 
     def __repr__(self) -> str:
         times = f"{self.member_count} x " if self.member_count != 1 else ""
@@ -99,49 +100,56 @@ class PackedNetwork:
 
     # ---- helpers ----
 
-    def _packed(self, inputs: ArrayLike | PackedInputs) -> PackedInputs:
+    def _checked(self, inputs: ArrayLike | PackedInputs) -> PackedInputs | UnpackedInputs:
         count = self.topology.input_count
         if not isinstance(inputs, PackedInputs):
             matrix = require_matrix("inputs", inputs, columns=count, of="input neuron")
-            return pack_inputs(matrix, self.thread_count)
+            return UnpackedInputs(matrix)
         if inputs.input_count != count:
             raise ShapeError(
                 f"inputs must have {count} columns, one per input neuron; got {inputs!r}"
             )
         return inputs
 
-    def _votes(self, unpacked: ArrayLike | PackedInputs, *, is_sums: bool) -> NDArray[np.int64]:
-        """Add up output spins, or pre-activations; threads run a few blocks at a time."""
-        inputs, output_count = self._packed(unpacked), self.topology.output_count
-        votes = aligned_zeros(-(-inputs.example_count // BLOCK), output_count * BLOCK)
+    def _run(
+        self,
+        unchecked: ArrayLike | PackedInputs,
+        *,
+        is_sums: bool = False,
+        are_spins: bool = False,
+    ) -> tuple[NDArray[np.int64], SpinMatrix]:
+        """Return votes and spins, one of them without rows; threads run a few blocks at a time."""
+        inputs, columns = self._checked(unchecked), self.topology.output_count
+        votes = np.empty((0 if are_spins else inputs.example_count, columns), dtype=np.int64)
+        spins = np.empty((inputs.example_count if are_spins else 0, columns), dtype=np.int8)
         run_blocks: Any = import_module("qubonn.inference._word_kernels").run_blocks
         share: Any = import_module("qubonn.simd.threads").share
-        tables = self.program.tables
+        tables, chunk_count = self.program.tables, -(-inputs.example_count // CHUNK)
         buffers_of: dict[int, Any] = {}
 
         def run(first: int, end: int, thread: int) -> None:
             if thread not in buffers_of:
                 buffers_of[thread] = _new_buffers(tables)
-            words = inputs.words[first * BLOCK // CHUNK : end * BLOCK // CHUNK]
-            known, out = (tables, words.reshape(-1), self.words), (votes[first:end], len(words))
-            run_blocks(*known, *buffers_of[thread], is_sums, *out)
+            chunks = first * CHUNKS, min(end * CHUNKS, chunk_count)
+            rows = slice(first * BLOCK, end * BLOCK)
+            words, results = inputs.words_of(*chunks).reshape(-1), (votes[rows], spins[rows])
+            run_blocks(tables, words, self.words, *buffers_of[thread], is_sums, *results)
 
         work = self.topology.arc_count * self.member_count * inputs.example_count
         threads = threads_for(work, ARCS_PER_THREAD, self.thread_count)
-        share(run, len(votes), threads, most_at_once=BLOCKS_AT_ONCE)
+        share(run, -(-chunk_count // CHUNKS), threads, most_at_once=BLOCKS_AT_ONCE)
         has_run.add(bool(tables.plane_count))
-        by_chunk = votes.view(np.int64).reshape(-1, output_count, CHUNK).swapaxes(1, 2)
-        counts = by_chunk.reshape(-1, output_count)[: inputs.example_count]
-        return counts if is_sums else 2 * counts - self.member_count
+        return votes, spins
 
 
-def _new_buffers(tables: Tables) -> tuple[Words, Any]:
-    """Return what one thread works with: words of neurons, and planes where there are any."""
-    words = aligned_zeros(tables.row_count * BLOCK)
+def _new_buffers(tables: Tables) -> tuple[Buffers, Any]:
+    """Return what one thread works with: words and votes, and planes where there are any."""
+    words, votes = (aligned_zeros(rows * BLOCK) for rows in (tables.row_count, tables.output_count))
+    buffers = Buffers(words, votes)
     if not tables.plane_count:
-        return words, None
+        return buffers, None
     planes: Any = import_module("qubonn.inference._plane_kernels").Planes
-    return words, planes(
+    return buffers, planes(
         nodes=aligned_zeros(8 * tables.plane_count),
         order=np.zeros(tables.widest + 16, dtype=np.int64),
         counters=aligned_zeros(16 * 40),

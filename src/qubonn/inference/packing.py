@@ -45,31 +45,49 @@ class PackedInputs:
         matrix = require_matrix("inputs", inputs, columns=column_count, of="input neuron")
         if thread_count is not None:
             require_count("thread_count", thread_count)
-        return pack_inputs(matrix, thread_count)
+        unpacked = UnpackedInputs(matrix)
+        words = aligned_zeros(-(-len(matrix) // CHUNK), -(-column_count // 64), CHUNK)
+        share: Any = import_module("qubonn.simd.threads").share
+        share(
+            lambda first, end, thread: unpacked.pack(first, words[first:end]),
+            len(words),
+            threads_for(matrix.size, NUMBERS_PER_THREAD, thread_count),
+        )
+        return cls(words, *matrix.shape)
+
+    def words_of(self, first_chunk: int, end_chunk: int) -> Words:
+        """Return the words of some chunks of 32 examples."""
+        return self.words[first_chunk:end_chunk]
 
     def __repr__(self) -> str:
         return f"PackedInputs({self.example_count:,} examples, {self.input_count:,} inputs)"
 
 
-def pack_inputs(matrix: NDArray[Any], thread_count: int | None) -> PackedInputs:
-    """Pack the signs of numbers, one row per example; those that are not finite are refused."""
-    row_count, column_count = matrix.shape
-    flags, dtype = matrix.flags, matrix.dtype
-    if flags.c_contiguous and flags.aligned and dtype.isnative and dtype.char in READABLE:
-        numbers = matrix.view().reshape(-1)
-    else:
-        numbers = np.ascontiguousarray(matrix > 0).view(np.int8).reshape(-1)
-    numbers.setflags(write=False)  # so that Numba compiles once, for read-only arrays
-    words = aligned_zeros(-(-row_count // CHUNK), -(-column_count // 64), CHUNK)
-    pack_chunks: Any = import_module("qubonn.inference._word_kernels").pack_chunks
-    share: Any = import_module("qubonn.simd.threads").share
+class UnpackedInputs:
+    """Inputs that are packed piece by piece, as they are read."""
 
-    def pack(first: int, end: int, thread: int) -> None:
-        if not pack_chunks(numbers, column_count, first, words[first:end]):
-            require_real_matrix("inputs", matrix, columns=column_count, of="input neuron")
+    def __init__(self, matrix: NDArray[Any]) -> None:
+        """Accept a matrix of numbers, one row per example."""
+        self.example_count, self.input_count = matrix.shape
+        self._matrix = matrix
+        flags, dtype = matrix.flags, matrix.dtype
+        if flags.c_contiguous and flags.aligned and dtype.isnative and dtype.char in READABLE:
+            self._numbers = matrix.view().reshape(-1)
+        else:
+            self._numbers = np.ascontiguousarray(matrix > 0).view(np.int8).reshape(-1)
+        self._numbers.setflags(write=False)  # so that Numba compiles once, for read-only arrays
+        self._kernel: Any = import_module("qubonn.inference._word_kernels").pack_chunks
 
-    share(pack, len(words), threads_for(matrix.size, NUMBERS_PER_THREAD, thread_count))
-    return PackedInputs(words, row_count, column_count)
+    def words_of(self, first_chunk: int, end_chunk: int) -> Words:
+        """Return the words of some chunks of 32 examples."""
+        words = aligned_zeros(end_chunk - first_chunk, -(-self.input_count // 64), CHUNK)
+        self.pack(first_chunk, words)
+        return words
+
+    def pack(self, first_chunk: int, words: Words) -> None:
+        """Fill chunks of words; numbers that are not finite are refused."""
+        if not self._kernel(self._numbers, self.input_count, first_chunk, words):
+            require_real_matrix("inputs", self._matrix, columns=self.input_count, of="input neuron")
 
 
 def pack_parameters(program: Program, weight_spins: SpinMatrix, bias_spins: SpinMatrix) -> Words:

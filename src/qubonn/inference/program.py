@@ -55,15 +55,14 @@ class Tables(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Words of the first 32 examples of a block, in a flat array, and the way to the next 32."""
+    """Words of 32 examples: the flat array that holds them, and where they begin."""
 
     words: NDArray[np.uint64]
     first: int
-    stride: int  # from a chunk to the next
 
 
 class Buffers(NamedTuple):
-    """What the kernels write for a block of examples."""
+    """What one thread writes for a block of examples."""
 
     words: NDArray[np.uint64]  # of neurons
     votes: NDArray[np.uint64]  # of outputs
