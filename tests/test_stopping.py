@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from qubonn.errors import RangeError
@@ -5,21 +7,22 @@ from qubonn.stopping import Progress, Stop, Watch, require_seed
 
 
 def test_work_is_done_in_slices_that_cover_every_step_once() -> None:
-    done: list[int] = []
-    watch = Watch()
-    stop = watch.work(range(3, 50), 50, lambda a, b: done.extend(range(a, b)), lambda: 0.0)
-    assert stop is None
-    assert done == list(range(3, 50))
+    slices = Watch().slices(range(3, 50))
+    assert [step for start, end in slices for step in range(start, end)] == list(range(3, 50))
 
 
 def test_a_target_is_looked_for_at_the_same_steps_whatever_the_clock_says() -> None:
-    ends: list[int] = []
     watch = Watch(target_energy=-40)
-    stop = watch.work(
-        range(100), 100, lambda _, end: ends.append(end), lambda: -float(ends[-1]), target_slice=7
-    )
-    assert stop is Stop.TARGET
-    assert ends == [7, 14, 21, 28, 35, 42]
+    ends = [end for _, end in watch.slices(range(40), 7)]
+    assert ends == [7, 14, 21, 28, 35, 40]
+
+
+def test_without_a_target_slices_start_small_and_grow_by_at_most_eight() -> None:
+    for watch in (Watch(), Watch(target_energy=0)):
+        slices = watch.slices(range(100_000), 7, is_estimate=True)
+        sizes = [end - start for start, end in slices]
+        assert sizes[0] == 1
+        assert all(after <= 8 * before for before, after in pairwise(sizes))
 
 
 def test_an_estimate_reaches_no_target() -> None:

@@ -4,7 +4,7 @@ Time limit, target energy, report -> Stop or None, between slices of work.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -92,34 +92,24 @@ class Watch:
             return False
         return bool(energy <= self.target_energy + 1e-9 * max(1.0, abs(self.target_energy)))
 
-    def work(
-        self,
-        span: range,
-        total: int,
-        advance: Callable[[int, int], None],
-        best_energy: Callable[[], float],
-        target_slice: int = TARGET_SLICE,
-        is_estimate: bool = False,
-    ) -> Stop | None:
-        """Do the steps of `span`, out of `total` in the run, in slices, each followed by a verdict.
+    def slices(
+        self, span: range, target_slice: int = TARGET_SLICE, *, is_estimate: bool = False
+    ) -> Iterator[tuple[int, int]]:
+        """Yield (start, end) of the slices of a span of steps; do one, then call `verdict`.
 
-        A slice is what fits SLICE_SECONDS. With a target it is `target_slice` steps: where a
-        run stops does not depend on the clock. Estimates reach no target.
+        A slice is what fits SLICE_SECONDS. With a target it is `target_slice` steps, so that where
+        a run stops does not depend on the clock; estimates reach no target.
         """
         done, has_target = span.start, self.target_energy is not None and not is_estimate
         while done < span.stop:
             size = target_slice if has_target else self._slice_size
             end = min(done + size, span.stop)
             start = time.perf_counter()
-            advance(done, end)
-            verdict = self.verdict(end / total, best_energy(), is_estimate=is_estimate)
-            if verdict is not None:
-                return verdict
+            yield done, end
             seconds = max(time.perf_counter() - start, 1e-6)
             fitting = (end - done) * min(SLICE_SECONDS, max(self.seconds_left, 0)) / seconds
             self._slice_size = int(min(max(fitting, 1), 8 * size))
             done = end
-        return None
 
 
 def require_seed(seed: int) -> int:

@@ -187,19 +187,17 @@ class _Run:
         try:
             schedule = self.packed.schedule(self.temperatures())
             steps = TARGET_SLICE * self.packed.visit_count
-            best_energy = self.best_energy if watch.needs_energies else lambda: float("nan")
-
-            def run_slice(start: int, end: int) -> None:
-                aim = target if self.is_all_seen and not self.is_soft else NO_TARGET
-                if aim != NO_TARGET:
-                    self.update_energies()
-                self.make_visits(schedule._replace(first=start, last=end, target=aim))
-
             for span in self.spans(schedule.last):
-                work = span, schedule.last, run_slice, best_energy, steps
-                verdict = watch.work(*work, is_estimate=not self.is_all_seen)
-                if verdict is not None:
-                    return verdict
+                is_estimate = not self.is_all_seen
+                aim = NO_TARGET if is_estimate or self.is_soft else target
+                for start, end in watch.slices(span, steps, is_estimate=is_estimate):
+                    if aim != NO_TARGET:
+                        self.update_energies()
+                    self.make_visits(schedule._replace(first=start, last=end, target=aim))
+                    energy = self.best_energy() if watch.needs_energies else float("nan")
+                    stop = watch.verdict(end / schedule.last, energy, is_estimate=is_estimate)
+                    if stop is not None:
+                        return stop
             return Stop.FINISHED
         except KeyboardInterrupt:
             self._are_energies_known = False  # some replicas may have advanced since

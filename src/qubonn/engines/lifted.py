@@ -127,14 +127,13 @@ class _Run:
         self.sweep(np.zeros((0, 3)))  # only computes the energies
         try:
             temperatures = self.temperatures()
-
-            def run_slice(start: int, end: int) -> None:
+            for start, end in watch.slices(range(len(temperatures))):
                 self.sweep(temperatures[start:end])
-
-            span = range(len(temperatures))
-            return watch.work(span, len(span), run_slice, self.best_energy) or Stop.FINISHED
+                if stop := watch.verdict(end / len(temperatures), self.best_energy()):
+                    return stop
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
+        return Stop.FINISHED
 
     def temperatures(self) -> NDArray[np.float64]:
         """A row for each sweep: temperatures of weights, biases and activations; then zeros."""

@@ -100,21 +100,18 @@ class _Run:
 
     def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
         """Step through the temperatures until the watch says stop."""
-
-        def advance(start: int, end: int) -> None:
-            for temperature in temperatures[start:end].tolist():
-                self._advance(temperature)
-
-        def best_energy() -> float:
-            is_needed = watch.needs_energies  # they cost as much as some steps
-            return float(np.min(self.qubo.energy(self.states()))) if is_needed else np.inf
-
-        steps = range(self.total)
         try:
-            stop = watch.work(steps, self.total, advance, best_energy, STEPS_PER_SLICE)
-            return stop or Stop.FINISHED
+            for start, end in watch.slices(range(self.total), STEPS_PER_SLICE):
+                for temperature in temperatures[start:end].tolist():
+                    self._advance(temperature)
+                energy = np.inf
+                if watch.needs_energies:  # they cost as much as some steps
+                    energy = np.min(self.qubo.energy(self.states()))
+                if stop := watch.verdict(end / self.total, float(energy)):
+                    return stop
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
+        return Stop.FINISHED
 
     def states(self) -> BitMatrix:
         """Replicas x variables, as bits."""

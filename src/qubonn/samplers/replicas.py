@@ -83,12 +83,11 @@ class Replicas:
     def sweep_all(self, temperatures: NDArray[np.float64], total: int, watch: Watch) -> Stop | None:
         """Sweep at each of the next temperatures of a run of `total` sweeps, in slices."""
         first = self.sweep
-
-        def advance(start: int, end: int) -> None:
-            self.advance(temperatures[start - first : end - first])
-
-        span = range(first, first + len(temperatures))
-        return watch.work(span, total, advance, self.best_energy)
+        for start, end in watch.slices(range(len(temperatures))):
+            self.advance(temperatures[start:end])
+            if stop := watch.verdict((first + end) / total, self.best_energy()):
+                return stop
+        return None
 
     def states(self, stop: Stop = Stop.FINISHED) -> BitMatrix:
         """Replicas x variables, as bits; after an early stop with the best state that was seen."""
