@@ -7,7 +7,7 @@ the violations of the outputs, the hidden margins and the field.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,6 +173,7 @@ class _Run:
         self.replicas = self.packed.replicas(bits, np.stack(words))
         self._energies = np.zeros(count, dtype=np.int64)
         self._are_energies_known = False
+        self.best: tuple[float, Any] = np.inf, None  # energy in units, parameters
 
     @property
     def is_soft(self) -> bool:
@@ -248,9 +249,15 @@ class _Run:
         return cooling(hottest, coldest, settings.sweep_count, settings.quench_sweeps)
 
     def best_energy(self) -> float:
-        """The lowest energy of any replica now; of a batch, scaled to all examples."""
-        share = self.seen_count / self.problem.example_count
-        return float(self.energies.min() * self.unit / share)
+        """The lowest energy of any replica now; of a batch, scaled to all examples.
+
+        The parameters of the best network so far are kept, unless its energy is an estimate.
+        """
+        replica = int(np.argmin(self.energies))
+        energy = int(self.energies[replica])
+        if self.is_all_seen and energy < self.best[0]:
+            self.best = energy, self.replicas.parameters[replica].copy()
+        return float(energy * self.unit / (self.seen_count / self.problem.example_count))
 
     @property
     def energies(self) -> NDArray[np.int64]:
@@ -265,7 +272,14 @@ class _Run:
             self._are_energies_known = True
 
     def found(self, stop: Stop, watch: Watch) -> Solutions:
-        """Return the networks of all replicas, lowest energy first."""
+        """Return the networks of all replicas, lowest energy first.
+
+        After an early stop the best network so far takes the place of the worst replica.
+        """
+        if stop is not Stop.FINISHED and self.best[0] < self.energies.min():
+            self.replicas.parameters[np.argmax(self.energies)] = self.best[1]
+            self.is_all_seen = False
+            self.see_all()
         order = np.argsort(self.energies, kind="stable")
         weights, biases = (part[order] for part in self.packed.parameters(self.replicas))
         problem, topology = self.problem, self.problem.topology

@@ -121,6 +121,7 @@ class _Run:
         seeds = streams.generate_state(count, np.uint64).astype(np.uint64)
         self.generators = self.streams.start_generators(seeds, self.lanes)
         self.energies = np.zeros((len(self.parameters), 1, self.lanes), dtype=np.int32)
+        self.best: tuple[float, Any, Any] = np.inf, None, None  # energy, parameters, activations
 
     def anneal(self, watch: Watch) -> Stop:
         """Cool in slices, check the watch after each, and quench at the end."""
@@ -146,17 +147,31 @@ class _Run:
         return cooling(hottest, coldest, settings.sweep_count, QUENCH_SWEEPS)
 
     def best_energy(self) -> float:
-        """The lowest energy of any replica now."""
-        return float(self._replica_energies().min())
+        """The lowest energy of any replica now; its state is kept if it is the best so far."""
+        energies = self._replica_energies()
+        replica = int(np.argmin(energies))
+        if energies[replica] < self.best[0]:
+            block, lane = divmod(replica, self.lanes)
+            masks = (states[block : block + 1] for states in (self.parameters, self.activations))
+            bits = (self.streams.unpack_states(mask, self.lanes)[lane] for mask in masks)
+            self.best = energies[replica], *bits
+        return float(energies[replica])
 
     def found(self, stop: Stop, watch: Watch) -> Solutions:
-        """Return the networks of all replicas, lowest energy first."""
+        """Return the networks of all replicas, lowest energy first.
+
+        After an early stop the best state so far takes the place of the worst replica.
+        """
         problem, energies = self.problem, self._replica_energies()
+        packed = self.parameters, self.activations
+        states = [self.streams.unpack_states(masks, len(energies)) for masks in packed]
+        if stop is not Stop.FINISHED and self.best[0] < energies.min():
+            worst = np.argmax(energies)
+            energies[worst], *bits = self.best
+            for rows, row in zip(states, bits, strict=True):
+                rows[worst] = row
         order = np.argsort(energies, kind="stable")
-        parameters, activations = (
-            2 * self.streams.unpack_states(packed, len(order))[order] - 1
-            for packed in (self.parameters, self.activations)
-        )
+        parameters, activations = (2 * rows[order] - 1 for rows in states)
         weights, biases = np.split(parameters, [problem.topology.weight_count], axis=1)
         activations = activations.reshape(len(order), problem.example_count, -1)[:, :, :-1]
         info = {"sweeps": self.sweep_count, "seconds": watch.seconds}
