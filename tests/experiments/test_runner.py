@@ -186,6 +186,25 @@ class TestACluster:
         ):
             complete(study, store, runs_of(study.settings, 3), parallel)
 
+    def test_is_given_up_when_it_has_no_workers_left(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(runner, "LOST_SECONDS", 1.0)
+        study = dice(seconds=0.1)
+
+        def lose_all(status: Status) -> None:
+            from distributed import get_client
+
+            if status.done:
+                get_client().cluster.scale(0)
+
+        with (
+            Store.open(path, study) as store,
+            pytest.raises(QubonnError, match="workers of the cluster died: no worker is left"),
+            workers(cluster="local:1") as parallel,
+        ):
+            complete(study, store, runs_of(study.settings, 1000), parallel, report=lose_all)
+
     @pytest.mark.parametrize("address", ["local:", "local:0", "local:two", "local:-1"])
     def test_needs_a_number_of_workers(self, address: str) -> None:
         with (

@@ -4,13 +4,14 @@ Study, runs, store -> a full store.  joblib hands the runs to processes of this 
 cluster; this process alone writes.  `watching` shows the progress.
 """
 
+import asyncio
 import os
 import signal
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST_LOSSES = 5  # of workers, with no run finished in between
 CONNECT_SECONDS = 30
+LOST_SECONDS = 120.0  # that a lost worker has to restart; a cluster without any is then given up
 REPORT_SECONDS = 0.2  # between two reports of progress
 LINE_SECONDS = 30.0  # between two lines where there is no terminal
 PACE_SECONDS = 60.0  # over which runs a second are measured
@@ -277,6 +279,7 @@ def _begin_worker(parent: int) -> None:
 def _client(address: str) -> Iterator[Any]:
     """Connect to a Dask cluster, or start one here."""
     try:
+        import dask
         import distributed
     except ImportError as error:
         raise MissingExtra.of("--cluster", "distributed", "distributed") from error
@@ -289,6 +292,8 @@ def _client(address: str) -> Iterator[Any]:
                     f"--cluster must be an address or local:N with N workers; got {address!r:.60}"
                 )
             options = {"n_workers": int(count), "threads_per_worker": 1, "dashboard_address": ":0"}
+            patience = {"distributed.deploy.lost-worker-timeout": f"{LOST_SECONDS} s"}
+            opened.enter_context(dask.config.set(patience))
             given = opened.enter_context(distributed.LocalCluster(processes=True, **options))
         try:
             client = distributed.Client(given, timeout=CONNECT_SECONDS)
@@ -298,10 +303,10 @@ def _client(address: str) -> Iterator[Any]:
 
 
 def _dask_backend(client: Any) -> Any:
-    """Return joblib's Dask backend without two of its traps.
+    """Return joblib's Dask backend without three of its traps.
 
-    It waits forever for a run that Dask gave up, and does the runs of a single worker in this
-    process.
+    It waits forever for a run that Dask gave up, or for workers if all are lost, and does the runs
+    of a single worker in this process.
     """
     from joblib._dask import DaskDistributedBackend
 
@@ -313,6 +318,21 @@ def _dask_backend(client: Any) -> Any:
             future = super().submit(func, callback)
             future.add_done_callback(lambda done: done.exception() and callback(done.exception()))
             return future
+
+        async def _collect(self) -> None:
+            """Collect results; fail the pending runs if that fails or no worker is left."""
+            collecting = asyncio.ensure_future(super()._collect())
+            last_seen = time.monotonic()
+            with suppress(OSError):  # the scheduler is gone
+                while not collecting.done() and time.monotonic() - last_seen < LOST_SECONDS:
+                    await asyncio.wait({collecting}, timeout=1)
+                    if await self.client.scheduler.ncores():
+                        last_seen = time.monotonic()
+            lost = RuntimeError("no worker is left")
+            if error := collecting.exception() if collecting.done() else lost:
+                collecting.cancel()
+                for future in list(self._results.values()):
+                    future.set_exception(error)
 
         def retrieve_result_callback(self, out: Any) -> Any:
             if isinstance(out, BaseException):  # what a run raises comes back wrapped
