@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 import qubonn as qn
-from qubonn.engines.lifted import _Run
+from qubonn.engines.lifted import LiftedRun
 from tables import head, problem_of, show, timed
 
 FEASIBLE = [number for number in range(18) if number not in (8, 9)]
@@ -74,7 +74,7 @@ def lifted_tts(problem: qn.TrainingProblem, sweep_count: int) -> tuple[float, in
     engine = qn.LiftedAnnealing(replica_count=1024, sweep_count=sweep_count)
     tries = []
     for seed in range(5):
-        run = _Run(problem, engine, seed)
+        run = LiftedRun(problem, engine, seed)
         temperatures = run.temperatures()
         start = time.perf_counter()
         run.sweep(temperatures)
@@ -88,16 +88,16 @@ def lifted_tts(problem: qn.TrainingProblem, sweep_count: int) -> tuple[float, in
 def waiting(problem: qn.TrainingProblem) -> float:
     """Milliseconds until a replica of a new run is at H = 0."""
     engine = qn.LiftedAnnealing(replica_count=64, sweep_count=100)
-    temperatures = _Run(problem, engine, 0).temperatures()
+    temperatures = LiftedRun(problem, engine, 0).temperatures()
     times = []
     for seed in range(40):
-        run = _Run(problem, engine, seed)
+        run = LiftedRun(problem, engine, seed)
         seconds, _ = timed(partial(sweep_to_zero, run, temperatures))
         times.append(1000 * seconds)
     return float(np.quantile(times[1:], 0.95))
 
 
-def sweep_to_zero(run: _Run, temperatures: Any) -> None:
+def sweep_to_zero(run: LiftedRun, temperatures: Any) -> None:
     """Sweep until a replica is at H = 0, checked every ten sweeps."""
     for first in range(0, len(temperatures), 10):
         run.sweep(temperatures[first : first + 10])

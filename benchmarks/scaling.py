@@ -62,13 +62,13 @@ def measure(engine: str, sizes: dict[str, int]) -> tuple[float, float]:
             replica_count=1, reading="largest", margin_cap=20, thread_count=1
         )
         hottest, coldest = forward.measured_temperatures(problem, settings)
-        run = forward._Run(problem, settings, 0)
+        run = forward.ForwardRun(problem, settings, 0)
         warm = np.sqrt(hottest * coldest)
         advance = lambda sweeps: run.sweep(np.tile(warm, (sweeps, 1)))  # noqa: E731
     else:
         replicas = 16
         slower = qn.LiftedAnnealing(replica_count=16, violation="linear", thread_count=1)
-        other = lifted._Run(problem, slower, 0, lanes=16)
+        other = lifted.LiftedRun(problem, slower, 0, lanes=16)
         rows = np.full((1, 3), 5.0)
         advance = lambda sweeps: other.sweep(np.tile(rows, (sweeps, 1)))  # noqa: E731
     advance(2)

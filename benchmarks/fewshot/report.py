@@ -26,7 +26,7 @@ from fewshot.study import (
     FewShot,
     Results,
 )
-from qubonn.experiments import Table
+from qubonn.experiments import ResultTable
 from qubonn.experiments.tables import mean_and_spread
 
 # Bernardelli, Gualandi, Milanesi, Lau, Yorke-Smith: Multiobjective Linear Ensembles for Robust and
@@ -91,7 +91,7 @@ class Target:
         return self.what, found, f"{sign} {wanted}", "yes" if self.is_met else "NO"
 
 
-def tables(study: FewShot, results: Results) -> list[Table]:
+def tables(study: FewShot, results: Results) -> list[ResultTable]:
     """Return all tables for which there are results."""
     scores = list(_scores(study, results))
     found = []
@@ -125,7 +125,7 @@ def _scores(study: FewShot, results: Results) -> Iterator[Score]:
             yield Score(*where, kind, record[kind], record["training_seconds"], size)
 
 
-def _accuracies(scores: Sequence[Score], member_count: int) -> Table:
+def _accuracies(scores: Sequence[Score], member_count: int) -> ResultTable:
     counts = _counts(scores)
     rows = []
     for (method, kind), name in _lines(scores, IMAGES):
@@ -138,7 +138,7 @@ def _accuracies(scores: Sequence[Score], member_count: int) -> Table:
     return _table(title, ("images per class", "bytes", *map(str, counts)), rows)
 
 
-def _seconds(scores: Sequence[Score], member_count: int) -> Table:
+def _seconds(scores: Sequence[Score], member_count: int) -> ResultTable:
     counts = _counts(scores)
     rows = []
     for (method, kind), name in _lines(scores, IMAGES):
@@ -150,7 +150,7 @@ def _seconds(scores: Sequence[Score], member_count: int) -> Table:
     return _table("MNIST: seconds to train", ("images per class", *map(str, counts)), rows, line)
 
 
-def _digits(scores: Sequence[Score], member_count: int) -> Table:
+def _digits(scores: Sequence[Score], member_count: int) -> ResultTable:
     rows = []
     for (method, kind), name in _lines(scores, DIGITS):
         cell = _chosen(scores, DIGITS, 0, method, kind)
@@ -161,7 +161,7 @@ def _digits(scores: Sequence[Score], member_count: int) -> Table:
     return _table("Digits: per cent of the test examples, mean ± standard deviation", heads, rows)
 
 
-def _how(study: FewShot, results: Results) -> Table:
+def _how(study: FewShot, results: Results) -> ResultTable:
     """The settings of the straight-through networks, and what holds for all."""
     found: dict[str, tuple[str, ...]] = {}
     for case in study.cases if study.has_torch else ():
@@ -242,5 +242,5 @@ def _bytes(cells: Sequence[Sequence[Score]]) -> str:
 
 def _table(
     title: str, heads: tuple[str, ...], rows: Sequence[Sequence[str]], caption: str = ""
-) -> Table:
-    return Table(title, title, heads, rows, caption)
+) -> ResultTable:
+    return ResultTable(title, title, heads, rows, caption)

@@ -19,7 +19,7 @@ import numpy as np
 
 from fewshot import methods
 from fewshot.data import Mnist, Split, digits_split, digits_tuning_split
-from qubonn.experiments import Record, Row, Run, Setting, Study, Table
+from qubonn.experiments import Record, ResultTable, Row, Run, Setting, Study
 
 if TYPE_CHECKING:
     from straight_through import Settings
@@ -103,7 +103,7 @@ class FewShot(Study):
         kind = {"is_grey": method == GREY, "is_image": method == OURS_IMAGES}
         return methods.train_ours(split, members, setting["seed"], **kind)
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ResultTable]:
         """Accuracies, seconds, targets, and how all was trained."""
         from fewshot.report import tables
 

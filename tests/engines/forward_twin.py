@@ -14,7 +14,7 @@ from qubonn.engines import (
     ForwardAnnealing,
     forward_packing,
 )
-from qubonn.engines.forward import _Run
+from qubonn.engines.forward import ForwardRun
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
@@ -142,15 +142,17 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
     return problem, engine
 
 
-def run_in(lanes: type, problem: TrainingProblem, engine: ForwardAnnealing, seed: int) -> _Run:
+def run_in(
+    lanes: type, problem: TrainingProblem, engine: ForwardAnnealing, seed: int
+) -> ForwardRun:
     """Start a run whose lanes are no narrower than `lanes`."""
     most = 0 if lanes is np.int32 else forward_packing.MOST_SMALL
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forward_packing, "MOST_SMALL", most)
-        return _Run(problem, engine, seed)
+        return ForwardRun(problem, engine, seed)
 
 
-def network_of(run: _Run, number: int) -> BinaryNetwork:
+def network_of(run: ForwardRun, number: int) -> BinaryNetwork:
     weights, biases = run.packed.parameters(run.replicas)
     return BinaryNetwork(run.problem.topology, weights[number], biases[number])
 

@@ -24,7 +24,7 @@ from qubonn.engines import (
     forward,
     forward_packing,
 )
-from qubonn.engines.forward import _Run, measured_temperatures
+from qubonn.engines.forward import ForwardRun, measured_temperatures
 from qubonn.errors import RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -79,7 +79,7 @@ def test_the_number_of_threads_changes_nothing(reading: Any) -> None:
 
 
 def test_a_replica_does_not_depend_on_how_many_there_are() -> None:
-    few, many = (_Run(letters_problem(), replace(ENGINE, replica_count=n), 5) for n in (2, 6))
+    few, many = (ForwardRun(letters_problem(), replace(ENGINE, replica_count=n), 5) for n in (2, 6))
     for run in (few, many):
         run.sweep(np.full((3, run.groups.count), 2.0))
     np.testing.assert_array_equal(few.energies, many.energies[:2])
@@ -272,7 +272,7 @@ def test_a_batch_estimates_the_energy_of_all_examples_by_its_own_and_its_share_o
     sizes = problem.topology.weight_count, problem.topology.neuron_count
     field = Field(*(generator.integers(-8, 9, size) for size in sizes))
     problem = replace(problem, field=field)
-    run = _Run(problem, replace(BATCHES, replica_count=1), 0)
+    run = ForwardRun(problem, replace(BATCHES, replica_count=1), 0)
     rows = np.arange(50)
     run.see(rows)
     part = Field(field.weights / 4, field.biases / 4)

@@ -21,7 +21,7 @@ from engines.forward_twin import (
 from qubonn.engines import (
     ForwardAnnealing,
 )
-from qubonn.engines.forward import _Run
+from qubonn.engines.forward import ForwardRun
 from qubonn.formulation import TrainingProblem
 
 
@@ -47,7 +47,7 @@ def test_counts_and_activations_kept_over_many_flips_are_those_of_a_forward_pass
 ) -> None:
     run = run_in(lanes, *case, seed)
     run.sweep(np.full((4, run.groups.count), 10.0))
-    fresh = _Run(*case, seed, [network_of(run, 0), network_of(run, 1)])
+    fresh = ForwardRun(*case, seed, [network_of(run, 0), network_of(run, 1)])
     count, blocks = run.problem.example_count, len(run.packed.examples.is_real)
     kept, new = (state.replicas.counts for state in (run, fresh))
     shape = (2, run.problem.topology.neuron_count, blocks * kept.shape[-1])
@@ -103,7 +103,7 @@ def test_a_soft_neuron_evaluates_its_weights_by_the_energy_expected_under_noise(
 @settings(deadline=None, max_examples=20)
 @given(case=cases(), seed=st.integers(0, 99))
 def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], seed: int) -> None:
-    run = _Run(case[0], replace(case[1], softness=None), seed)
+    run = ForwardRun(case[0], replace(case[1], softness=None), seed)
     before = run.energies.copy()
     run.sweep(np.zeros((3, run.groups.count)))
     assert (run.energies <= before).all()

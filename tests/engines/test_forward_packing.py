@@ -19,7 +19,7 @@ from qubonn.engines import (
     ForwardAnnealing,
     forward_packing,
 )
-from qubonn.engines.forward import _Run
+from qubonn.engines.forward import ForwardRun
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.topology import Topology
@@ -38,7 +38,7 @@ def test_a_shared_weight_that_moves_all_margins_fits_the_lanes() -> None:
     topology = Topology.parse("conv(3x3)", inputs=(28, 28), outputs=2)
     problem = TrainingProblem(topology, -np.ones((2, 784)), [[1, -1]] * 2, margin_strength=30)
     engine = ForwardAnnealing(replica_count=1)
-    run = _Run(problem, engine, 0)
+    run = ForwardRun(problem, engine, 0)
     network = network_of(run, 0)
     other = replace_network(network, flipped(network.weight_spins, 0), network.bias_spins)
     expected = slow_energy(problem, engine, other) - slow_energy(problem, engine, network)
@@ -79,7 +79,7 @@ def test_pairwise_outputs_must_move_in_the_same_steps() -> None:
     ("strength", "kind"), [(0, np.int16), (0.03, np.int16), (1e-4, np.int32)], ids=str
 )
 def test_lanes_are_as_narrow_as_the_margin_strength_allows(strength: float, kind: type) -> None:
-    run = _Run(letters_problem(margin_strength=strength), ENGINE, 0)
+    run = ForwardRun(letters_problem(margin_strength=strength), ENGINE, 0)
     assert run.replicas.counts.dtype == kind
     kept = run.packed.prices.margin * run.packed.lane_unit
     assert kept == pytest.approx(strength, rel=0.02)

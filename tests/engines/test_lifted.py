@@ -8,7 +8,7 @@ import pytest
 import qubonn as qn
 from formulation.test_enumeration import TINY
 from qubonn.engines import LiftedAnnealing
-from qubonn.engines.lifted import _Run
+from qubonn.engines.lifted import LiftedRun
 from qubonn.errors import RangeError, TopologyError
 from reference import all_networks, is_feasible
 
@@ -89,10 +89,10 @@ def test_a_target_a_time_limit_and_a_report_stop_the_run() -> None:
 def test_an_interrupt_before_the_first_sweep_returns_true_energies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def interrupted(self: _Run) -> None:
+    def interrupted(self: LiftedRun) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Run, "temperatures", interrupted)
+    monkeypatch.setattr(LiftedRun, "temperatures", interrupted)
     problem = letters_problem(10)
     found = LiftedAnnealing(replica_count=20).solve(problem)
     assert found.stop is qn.Stop.INTERRUPTED

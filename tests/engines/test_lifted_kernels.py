@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 import qubonn as qn
 from formulation.test_evaluation import problems
 from qubonn.engines import LiftedAnnealing
-from qubonn.engines.lifted import _Run
+from qubonn.engines.lifted import LiftedRun
 
 
 @pytest.mark.parametrize("predecessors", range(1, 8))
@@ -51,11 +51,13 @@ def test_minimising_over_products_gives_weight_times_activation(
     assert min(energies, key=lambda p: energies[p]) == weight * activation
 
 
-def run_of(problem: qn.TrainingProblem, seed: int, violation: Any) -> _Run:
-    return _Run(problem, LiftedAnnealing(replica_count=16, violation=violation), seed, lanes=16)
+def run_of(problem: qn.TrainingProblem, seed: int, violation: Any) -> LiftedRun:
+    return LiftedRun(
+        problem, LiftedAnnealing(replica_count=16, violation=violation), seed, lanes=16
+    )
 
 
-def slow_energies(run: _Run, problem: qn.TrainingProblem) -> NDArray[np.float64]:
+def slow_energies(run: LiftedRun, problem: qn.TrainingProblem) -> NDArray[np.float64]:
     """The energy of every replica from its own full assignment, or the linear form of it."""
     found = run.found(qn.Stop.FINISHED, _NoWatch())  # type: ignore[arg-type]
     energies = []
@@ -118,7 +120,7 @@ def test_the_change_of_every_flip_is_the_difference_of_two_energies(
         packed[0, place] ^= 1
 
 
-def energy_of_lane_0(run: _Run) -> float:
+def energy_of_lane_0(run: LiftedRun) -> float:
     counts = np.zeros((run.problem.example_count * run.circuit.neuron_count, 16), dtype=np.int32)
     energies = np.zeros((1, 16), dtype=np.int32)
     state = (run.parameters[0], run.activations[0])

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from qubonn.errors import NotationError
-from qubonn.experiments import Cell, Table
+from qubonn.experiments import Cell, ResultTable
 from qubonn.experiments.report import Picture, Report, Section
 
 
@@ -16,7 +16,9 @@ def drawn() -> object:
     return figure
 
 
-TABLE = Table("sizes", "Sizes", ("name", "bits"), [(Cell("a|b"), Cell("<b>3</b>"))], "All *sizes*.")
+TABLE = ResultTable(
+    "sizes", "Sizes", ("name", "bits"), [(Cell("a|b"), Cell("<b>3</b>"))], "All *sizes*."
+)
 PICTURE = Picture("curve", "A <curve>", drawn)  # type: ignore[arg-type]
 REPORT = Report(
     title="Studies",

@@ -4,7 +4,7 @@ import io
 from rich.console import Console
 
 from experiments.tiny import row
-from qubonn.experiments import Cell, Table
+from qubonn.experiments import Cell, ResultTable
 from qubonn.experiments.significance import Verdict
 from qubonn.experiments.tables import means_table, runs_csv
 
@@ -13,7 +13,7 @@ ROWS = [
     row({"faces": 6}, 1, {"eyes": 5, "name": "y"}),
     row({"faces": 20, "kind": "odd"}, 0, {"eyes": 0.123456789, "more": None}),
 ]
-TABLE = Table(
+TABLE = ResultTable(
     "t",
     "Title",
     ("name", "bits"),

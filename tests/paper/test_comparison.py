@@ -14,7 +14,7 @@ from qubonn.experiments.significance import Verdict
 from qubonn.paper import MEASURES, published
 from qubonn.paper.comparison import (
     SettingSummary,
-    Summary,
+    StudySummary,
     comparisons_csv,
 )
 from qubonn.paper.studies import PaperStudy, study_of
@@ -61,7 +61,7 @@ def test_a_store_summarises_settings_that_have_runs(tmp_path: Path) -> None:
     with Store.open(tmp_path / "x.sqlite", study) as store:
         for one in rows_of(given, runs):
             store.add(one)
-        summary = Summary.of(store)
+        summary = StudySummary.of(store)
     (found,) = summary.settings
     assert found.setting == given == setting(10, 0.01)
     assert [one.record for one in found.rows] == runs
@@ -80,11 +80,11 @@ def test_a_store_that_claims_to_be_the_papers_study_is_checked(
     with Store.open(tmp_path / "x.sqlite", study) as store:
         monkeypatch.setattr(store, "spec", store.spec | changes)
         with pytest.raises(FileFormatError, match="must hold a study of the paper"):
-            Summary.of(store)
+            StudySummary.of(store)
 
 
-def summary_of(study: PaperStudy, given: dict[str, object], runs: list[Record]) -> Summary:
-    return Summary(study, rows_of(given, runs), {})
+def summary_of(study: PaperStudy, given: dict[str, object], runs: list[Record]) -> StudySummary:
+    return StudySummary(study, rows_of(given, runs), {})
 
 
 def as_printed(count: int, shift: float = 0.0) -> list[Record]:
@@ -140,7 +140,7 @@ def test_every_number_of_the_paper_is_compared_once(tmp_path: Path) -> None:
             for given in study.settings
             for number, found in enumerate(some_records(4))
         ]
-        numbers = Summary(study, rows, {}).comparisons
+        numbers = StudySummary(study, rows, {}).comparisons
         assert len(numbers) == count
         for one in numbers:
             (printed,) = (row for row in published(name) if row.setting == one.setting)

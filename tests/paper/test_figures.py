@@ -5,7 +5,7 @@ import pytest
 
 from experiments.tiny import row, some_records
 from qubonn.drawing.palette import svg_file
-from qubonn.paper.comparison import Summary
+from qubonn.paper.comparison import StudySummary
 from qubonn.paper.figures import mean_by_value, pictures
 from qubonn.paper.studies import study_of
 
@@ -37,7 +37,7 @@ def test_every_figure_can_be_drawn_of_one_setting_or_all(
         for given in study.settings[-1 if count else None :]
         for number, found in enumerate(some_records(3))
     ]
-    found = pictures(Summary(study, rows, {}))
+    found = pictures(StudySummary(study, rows, {}))
     assert [one.name for one in found] == [f"{name}-native-{kind}" for kind in kinds]
     for one in found:
         assert one.title.endswith("(native)")

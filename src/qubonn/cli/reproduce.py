@@ -16,7 +16,7 @@ from qubonn.cli.screen import INTERRUPTED, Screen
 from qubonn.errors import QubonnError
 
 if TYPE_CHECKING:
-    from qubonn.experiments import Run, Store, Table
+    from qubonn.experiments import ResultTable, Run, Store
     from qubonn.paper.studies import EngineName, PaperStudy, Tune
 
 Studies = list[tuple["PaperStudy", list["Run"]]]
@@ -157,10 +157,10 @@ def _run(screen: Screen, studies: Studies, stores: list["Store"], parallel: Any)
         click.get_current_context().exit(INTERRUPTED)
 
 
-def _results(folder: Path, names: tuple[str, ...]) -> list["Table"]:
+def _results(folder: Path, names: tuple[str, ...]) -> list["ResultTable"]:
     """Return the results of both engines in the store, one table for each study."""
     from qubonn.experiments import Store
-    from qubonn.paper.comparison import Summary
+    from qubonn.paper.comparison import StudySummary
     from qubonn.paper.results import in_order, results_table
 
     tables = []
@@ -168,12 +168,12 @@ def _results(folder: Path, names: tuple[str, ...]) -> list["Table"]:
         summaries = []
         for path in sorted(folder.glob(f"{name}-*.sqlite")):
             with Store.read(path) as store:
-                summaries.append(Summary.of(store))
+                summaries.append(StudySummary.of(store))
         if known := in_order(summaries):
             tables.append(results_table(known))
     return tables
 
 
-def _document(table: "Table") -> dict[str, Any]:
+def _document(table: "ResultTable") -> dict[str, Any]:
     rows = [[f"{cell.text} {cell.marked_note}".strip() for cell in row] for row in table.rows]
     return {"title": table.title, "heads": list(table.heads), "rows": rows}

@@ -58,7 +58,7 @@ class NetworkLayout:
         is_graph, node_count = topology.layer_shapes is None, topology.node_count
         self.groups = list(_groups(topology))
         blocks = [
-            _block(group.shape, most_nodes, 1.7 if is_graph else 1.05) for group in self.groups
+            _placed(group.shape, most_nodes, 1.7 if is_graph else 1.05) for group in self.groups
         ]
         widths, heights = np.array([block.size for block in blocks]).T
         self.middles = np.cumsum(widths + max(3.0, 0.5 * heights.max())) - widths / 2  # of groups
@@ -184,7 +184,7 @@ def _caption(topology: "Topology", nodes: IntVector, shape: "Shape") -> str:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _PlacedNodes:
     """The nodes of a group around the origin."""
 
     positions: Points  # NaN for nodes left out
@@ -199,7 +199,7 @@ class _Block:
         return np.array([x + self.diameter, y + self.pitch])
 
 
-def _block(shape: "Shape", most: int, largest_pitch: float) -> _Block:
+def _placed(shape: "Shape", most: int, largest_pitch: float) -> _PlacedNodes:
     is_grid = len(shape) == 3
     channel_count, row_count, column_count = shape if is_grid else (1, int(np.prod(shape)), 1)
     rows, row_gap = _side(row_count, most, GAP)
@@ -229,7 +229,7 @@ def _block(shape: "Shape", most: int, largest_pitch: float) -> _Block:
         if column_gap:
             ellipses.append(dots(top + half_down, column_gap, 1))
     diameter = 0.52 * pitch if is_grid else min(0.66 * pitch, 0.45 * largest_pitch)
-    return _Block((positions - centre) * pitch, pitch, diameter, ellipses)
+    return _PlacedNodes((positions - centre) * pitch, pitch, diameter, ellipses)
 
 
 def _side(count: int, most: int, gap: float) -> tuple[NDArray[np.float64], float]:

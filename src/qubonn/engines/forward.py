@@ -131,7 +131,7 @@ class ForwardAnnealing:
         if self.reading == "largest":
             require_pairwise(problem)
         _require_room(problem, self)
-        run = _Run(problem, self, seed, initial_networks)
+        run = ForwardRun(problem, self, seed, initial_networks)
         return run.found(run.anneal(watch), watch)
 
     def cost_for(self, problem: TrainingProblem) -> Cost:
@@ -144,7 +144,7 @@ class ForwardAnnealing:
         return Cost(target, self.margin_cap, self.softness or 0)
 
 
-class _Run:
+class ForwardRun:
     """All replicas of one anneal, packed for the kernels."""
 
     def __init__(
@@ -339,7 +339,7 @@ def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> Traini
 def _sizes(problem: TrainingProblem, settings: ForwardAnnealing) -> list[NDArray[np.float64]]:
     """Return the sizes of all nonzero energy changes, by group."""
     count = _measured_replicas(problem)
-    run = _Run(problem, replace(settings, replica_count=count), seed=0)
+    run = ForwardRun(problem, replace(settings, replica_count=count), seed=0)
     changes, of_parameter = np.abs(run.flip_costs()), run.groups.of_parameter
     sizes = [changes[:, of_parameter == group] for group in range(run.groups.count)]
     return [size[size > 0] for size in sizes]

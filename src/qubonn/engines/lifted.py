@@ -85,11 +85,11 @@ class LiftedAnnealing:
         topology, sites = problem.topology, problem.example_count * problem.topology.node_count
         byte_count = self.replica_count * (4 * sites + 8 * topology.weight_count)
         require_room(problem, self.replica_count, byte_count)
-        run = _Run(problem, self, seed, initial_networks)
+        run = LiftedRun(problem, self, seed, initial_networks)
         return run.found(run.anneal(watch), watch)
 
 
-class _Run:
+class LiftedRun:
     """All replicas of one anneal, packed for the kernels."""
 
     def __init__(
@@ -200,7 +200,7 @@ def _sizes_at_quenched(
     problem: TrainingProblem, settings: LiftedAnnealing, lanes: int
 ) -> list[NDArray[np.float64]]:
     """Return the sizes of the nonzero changes at quenched replicas, by kind of flip."""
-    run = _Run(problem, settings, seed=0, lanes=lanes)
+    run = LiftedRun(problem, settings, seed=0, lanes=lanes)
     run.sweep(np.zeros((QUENCH_SWEEPS, 3)))
     changes = np.abs(run.flip_costs()[:, :MEASURED])  # the same for any number of lanes
     return [kind[kind > 0] for kind in np.split(changes, run.circuit.kind_starts[1:])]

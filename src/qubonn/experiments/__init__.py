@@ -3,19 +3,19 @@
 from qubonn.experiments.runner import Status, complete, watching, workers
 from qubonn.experiments.store import Row, Store
 from qubonn.experiments.study import PREPARATION, Record, Run, Setting, Study, runs_of
-from qubonn.experiments.tables import Cell, Table
+from qubonn.experiments.tables import Cell, ResultTable
 
 __all__ = [
     "PREPARATION",
     "Cell",
     "Record",
+    "ResultTable",
     "Row",
     "Run",
     "Setting",
     "Status",
     "Store",
     "Study",
-    "Table",
     "complete",
     "runs_of",
     "watching",

@@ -16,7 +16,7 @@ from qubonn.drawing.pages import render
 from qubonn.drawing.palette import page_svg, style, svg_file
 from qubonn.errors import NotationError
 from qubonn.experiments.significance import Verdict
-from qubonn.experiments.tables import Table, escaped, plain_name
+from qubonn.experiments.tables import ResultTable, escaped, plain_name
 from qubonn.storage import write_whole
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Section:
 
     name: str
     title: str
-    parts: Sequence[Table | Picture]
+    parts: Sequence[ResultTable | Picture]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Report:
     texts: Mapping[str, Sequence[str]]
     value: Callable[[str], str]
 
-    def parts(self) -> Iterator[Table | Picture]:
+    def parts(self) -> Iterator[ResultTable | Picture]:
         """Every table and figure in order."""
         for section in self.sections:
             yield from section.parts
@@ -98,14 +98,14 @@ class Report:
     def _part(self, kind: str, name: str, figure_folder: str) -> str:
         if kind == "text":
             return self._text(name)
-        wanted = Table if kind == "table" else Picture
+        wanted = ResultTable if kind == "table" else Picture
         known = {part.name: part for part in self.parts() if isinstance(part, wanted)}
         if name not in known:
             raise NotationError(
                 f"there is no {kind} {name!r} in this store; there are {', '.join(known)}"
             )
         part = known[name]
-        if isinstance(part, Table):
+        if isinstance(part, ResultTable):
             return part.markdown()
         title = escaped(part.title)
         return f"![{title}]({figure_folder}/{name}.svg)\n\n*{title}*"
@@ -122,7 +122,7 @@ class Report:
         for section in self.sections:
             lines += ["", f"## {escaped(section.title)}"]
             for part in section.parts:
-                if isinstance(part, Table):
+                if isinstance(part, ResultTable):
                     lines += ["", f"### {escaped(part.title)}", "", f"<!-- table: {part.name} -->"]
                 else:
                     lines += ["", f"<!-- figure: {part.name} -->"]

@@ -19,7 +19,7 @@ from qubonn.errors import RangeError
 
 if TYPE_CHECKING:
     from qubonn.experiments.store import Row
-    from qubonn.experiments.tables import Table
+    from qubonn.experiments.tables import ResultTable
 
 Setting = Mapping[str, Any]  # flat: names -> numbers, texts, None
 Record = dict[str, Any]  # flat too
@@ -83,7 +83,7 @@ class Study(ABC):
         """Do once what all runs of a setting need, such as tuning; return it as a record."""
         raise NotImplementedError
 
-    def tables(self, rows: "Sequence[Row]") -> "list[Table]":
+    def tables(self, rows: "Sequence[Row]") -> "list[ResultTable]":
         """Summarise the finished runs; by default the mean of each number, a row a setting."""
         from qubonn.experiments.tables import means_table
 

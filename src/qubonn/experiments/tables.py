@@ -1,6 +1,6 @@
-"""Table: one record of heads and cells, and its forms in Markdown, on a terminal and as CSV.
+"""ResultTable: one record of heads and cells, and its forms in Markdown, on a terminal and as CSV.
 
-Rows of a store -> Table -> text.  HTML pages draw the same record, see ``report.html``.
+Rows of a store -> ResultTable -> text.  HTML pages draw the same record, see ``report.html``.
 """
 
 import csv
@@ -42,10 +42,10 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Heads and lines of cells or plain text; `group_starts` are the rows that begin a group.
 
-    >>> table = Table("t", "Sizes", ("network", "bits"), [("fc(3)", Cell("186", "(0)"))])
+    >>> table = ResultTable("t", "Sizes", ("network", "bits"), [("fc(3)", Cell("186", "(0)"))])
     >>> print(table.markdown())
     | network | bits |
     |---|---|
@@ -92,7 +92,7 @@ class Table:
         return drawn
 
 
-def means_table(name: str, title: str, rows: Sequence[Row]) -> Table:
+def means_table(name: str, title: str, rows: Sequence[Row]) -> ResultTable:
     """Return the mean of each number of the records, with its standard deviation, by setting."""
     groups = by_setting(rows).values()
     keys = list(dict.fromkeys(key for row in rows for key in row.run.setting))
@@ -106,7 +106,7 @@ def means_table(name: str, title: str, rows: Sequence[Row]) -> Table:
         for group in groups
     ]
     heads = (*keys, "runs", *numbers)
-    return Table(name, title, heads, lines, "Mean ± standard deviation over the runs.")
+    return ResultTable(name, title, heads, lines, "Mean ± standard deviation over the runs.")
 
 
 def by_setting(rows: Sequence[Row]) -> dict[str, list[Row]]:

@@ -1,6 +1,6 @@
 """Summaries of stores, and each of the paper's numbers beside ours, with a test of the difference.
 
-Store -> Summary -> Comparisons.  Paper, tab:results-oneshot, tab:som-summary and
+Store -> StudySummary -> Comparisons.  Paper, tab:results-oneshot, tab:som-summary and
 tab:dropout-results-summary.
 """
 
@@ -79,7 +79,7 @@ class SettingSummary:
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class StudySummary:
     """All runs of a study, and the preparations by the canonical text of their setting."""
 
     study: PaperStudy
@@ -87,7 +87,7 @@ class Summary:
     preparations: Mapping[str, Row]
 
     @classmethod
-    def of(cls, store: Store) -> "Summary":
+    def of(cls, store: Store) -> "StudySummary":
         """Summarise the store of one of the paper's studies."""
         try:
             spec = store.spec | {"data_seeds": tuple(store.spec["data_seeds"])}
@@ -221,7 +221,7 @@ def _p(values: Values, one: SettingSummary, row: Published, measure: str) -> flo
 
 
 def _p_with_draw(
-    summary: Summary, one: SettingSummary, row: Published, measure: str
+    summary: StudySummary, one: SettingSummary, row: Published, measure: str
 ) -> float | None:
     seeds, printed = summary.study.data_seeds, row.numbers[measure]
     if not measure.startswith("test_") or len(seeds) < 2:
@@ -244,7 +244,7 @@ def _half_unit(printed: Decimal) -> float:
 
 def comparisons_csv(stores: Sequence[Store]) -> str:
     """Return every number of the paper beside ours: difference, test, p-values, verdict."""
-    summaries = [Summary.of(store) for store in stores if store.spec["name"] in STUDIES]
+    summaries = [StudySummary.of(store) for store in stores if store.spec["name"] in STUDIES]
     names = published("margins")[0].setting.keys()
     heads = ["study", *names, "measure", "paper", "ours", "difference", "runs", "test", "p"]
     lines = [

@@ -1,7 +1,8 @@
 """Figures of the studies: the paper's, and three of our own.
 
-Summary -> matplotlib figures.  Paper, fig:boxplot-accuracy-all, fig:hist-architectures, fig:som,
-fig:som-results, fig:som-results-grouped, fig:acc-vs-som1, fig:acc-vs-som2, fig:dropout-results.
+StudySummary -> matplotlib figures.  Paper, fig:boxplot-accuracy-all, fig:hist-architectures,
+fig:som, fig:som-results, fig:som-results-grouped, fig:acc-vs-som1, fig:acc-vs-som2 and
+fig:dropout-results.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from qubonn.drawing.palette import BAND, FIRST, INK, MUTED, SECOND, THIRD
 from qubonn.experiments.report import Picture
-from qubonn.paper.comparison import SettingSummary, Summary
+from qubonn.paper.comparison import SettingSummary, StudySummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +29,7 @@ BOX, LINE, DOTS = "box", "--", ":"  # how a legend shows an entry; anything else
 Runs = Sequence[SettingSummary]
 
 
-def pictures(summary: Summary) -> list[Picture]:
+def pictures(summary: StudySummary) -> list[Picture]:
     """Return the figures of a study, not drawn yet."""
     networks = ", ".join(map(str, summary.networks))
     shown = " and ".join(map(str, _shown(summary)))
@@ -43,7 +44,7 @@ def pictures(summary: Summary) -> list[Picture]:
     ]
 
 
-def draw_boxes(summary: Summary, varied: str) -> "Figure":
+def draw_boxes(summary: StudySummary, varied: str) -> "Figure":
     """Test accuracy as boxes, training accuracy as grey squares; a panel, or one per network."""
 
     def panel(axes: "Axes", runs: Runs) -> None:
@@ -65,7 +66,7 @@ def draw_boxes(summary: Summary, varied: str) -> "Figure":
     return _figure(panels, panel, legend, 9 if len(panels) == 1 else None)
 
 
-def draw_histograms(summary: Summary) -> "Figure":
+def draw_histograms(summary: StudySummary) -> "Figure":
     """The distribution of test accuracy over the runs of networks 5 and 10."""
 
     def panel(axes: "Axes", runs: Runs) -> None:
@@ -81,7 +82,7 @@ def draw_histograms(summary: Summary) -> "Figure":
     return _figure(_panels(summary, _shown(summary)), panel, legend, ylabel="runs")
 
 
-def draw_draws(summary: Summary) -> "Figure":
+def draw_draws(summary: StudySummary) -> "Figure":
     """Mean test accuracy of the same networks on each draw of test images, and the paper's."""
 
     def panel(axes: "Axes", runs: Runs) -> None:
@@ -97,7 +98,7 @@ def draw_draws(summary: Summary) -> "Figure":
     return _figure([("", summary.settings)], panel, [*shown, ("paper", SECOND, "D")], 9)
 
 
-def draw_feasibility(summary: Summary) -> "Figure":
+def draw_feasibility(summary: StudySummary) -> "Figure":
     """Test accuracy for each margin strength, feasible and infeasible runs apart."""
 
     def panel(axes: "Axes", runs: Runs) -> None:
@@ -114,7 +115,7 @@ def draw_feasibility(summary: Summary) -> "Figure":
     return _figure(_panels(summary, summary.networks), panel, legend, ylabel="test accuracy")
 
 
-def draw_committees(summary: Summary) -> "Figure":
+def draw_committees(summary: StudySummary) -> "Figure":
     """Mean test accuracy against margin strength: the paper's, ours, and committees."""
     names = {
         "lowest energy": "test_accuracy",
@@ -136,7 +137,7 @@ def draw_committees(summary: Summary) -> "Figure":
     return figure
 
 
-def draw_margins_against_accuracy(summary: Summary, strengths: Sequence[float]) -> "Figure":
+def draw_margins_against_accuracy(summary: StudySummary, strengths: Sequence[float]) -> "Figure":
     """Test accuracy against S1 and S2: a dot for each pair, darker where there are more runs."""
     chosen = [one for one in summary.networks[10] if one.setting["margin_strength"] in strengths]
 
@@ -161,7 +162,7 @@ def draw_margins_against_accuracy(summary: Summary, strengths: Sequence[float]) 
     return _figure([("", "s1"), ("", "s2")], panel, shown, ylabel="test accuracy")
 
 
-def draw_dropout(summary: Summary) -> "Figure":
+def draw_dropout(summary: StudySummary) -> "Figure":
     """Test accuracy by learning rate and dropped neurons; dashed, the median without dropout."""
 
     def panel(axes: "Axes", runs: Runs) -> None:
@@ -184,7 +185,7 @@ def draw_dropout(summary: Summary) -> "Figure":
     return _figure(_panels(summary, summary.networks), panel, legend, ylabel="accuracy")
 
 
-_PICTURES: dict[str, list[tuple[str, str, "Callable[[Summary], Figure]"]]] = {
+_PICTURES: dict[str, list[tuple[str, str, "Callable[[StudySummary], Figure]"]]] = {
     "architectures": [
         ("boxes", "Test and training accuracy of all networks",
          partial(draw_boxes, varied="network")),
@@ -208,12 +209,12 @@ _PICTURES: dict[str, list[tuple[str, str, "Callable[[Summary], Figure]"]]] = {
 }  # fmt: skip
 
 
-def _shown(summary: Summary) -> list[int]:
+def _shown(summary: StudySummary) -> list[int]:
     """The networks whose distributions the paper shows, or the first where there is neither."""
     return [number for number in (5, 10) if number in summary.networks] or [*summary.networks][:1]
 
 
-def _panels(summary: Summary, networks: Iterable[int]) -> list[tuple[str, Runs]]:
+def _panels(summary: StudySummary, networks: Iterable[int]) -> list[tuple[str, Runs]]:
     return [(f"network {number}", summary.networks[number]) for number in networks]
 
 

@@ -16,9 +16,9 @@ from qubonn.experiments.runner import duration
 from qubonn.experiments.significance import Verdict
 from qubonn.experiments.store import Store
 from qubonn.experiments.study import canonical
-from qubonn.experiments.tables import Cell, Table, means_table, plain_name, read_versions
+from qubonn.experiments.tables import Cell, ResultTable, means_table, plain_name, read_versions
 from qubonn.formulation import TrainingProblem
-from qubonn.paper.comparison import SettingSummary, Summary
+from qubonn.paper.comparison import SettingSummary, StudySummary
 from qubonn.paper.published import MEASURES, published, published_counts, topology
 from qubonn.paper.studies import STUDIES
 
@@ -33,7 +33,7 @@ TUNED = {"once": "once per setting", "each": "each run"}
 Cells = Sequence[Cell | str]
 
 
-def counts_table() -> Table:
+def counts_table() -> ResultTable:
     """The paper's table of networks, counted again."""
     rows: list[Cells] = []
     data = letters(seed=0)
@@ -44,7 +44,7 @@ def counts_table() -> Table:
         cells = [_counted(*pair) for pair in pairs]
         name = Cell(counts.notation, "built as conv(4x4x2)+fc(4)" if counts.network == 7 else "")
         rows.append((str(counts.network), name, *cells, str(size.qubo_variables)))
-    return Table(
+    return ResultTable(
         "table1",
         "Networks",
         ("network", "architecture", *COUNTED, "QUBO bits (ours)"),
@@ -59,12 +59,12 @@ def _counted(ours: int, printed: int) -> Cell:
     return Cell(str(ours), f"({ours - printed:+d})" if ours != printed else "(0)", verdict)
 
 
-def results_table(summaries: Sequence[Summary]) -> Table:
+def results_table(summaries: Sequence[StudySummary]) -> ResultTable:
     """The paper's table of a study: its row, then ours of each engine with the difference."""
     study = summaries[0].study
     measures = tuple(published(study.name)[0].numbers)
 
-    def cells(summary: Summary, one: SettingSummary) -> Cells:
+    def cells(summary: StudySummary, one: SettingSummary) -> Cells:
         numbers = (_ours(summary, one, measure) for measure in measures)
         return summary.engine_name, str(len(one.rows)), *numbers
 
@@ -80,7 +80,7 @@ def results_table(summaries: Sequence[Summary]) -> Table:
     )
 
 
-def _ours(summary: Summary, one: SettingSummary, measure: str) -> Cell:
+def _ours(summary: StudySummary, one: SettingSummary, measure: str) -> Cell:
     same = (c for c in summary.comparisons if (c.setting, c.measure) == (one.setting, measure))
     found = next(same, None)
     if found is None:
@@ -90,7 +90,7 @@ def _ours(summary: Summary, one: SettingSummary, measure: str) -> Cell:
     return Cell(f"{found.ours:.{found.places}f}", f"({signed})", found.verdict)
 
 
-def agreement_table(summaries: Sequence[Summary]) -> Table:
+def agreement_table(summaries: Sequence[StudySummary]) -> ResultTable:
     """Count the paper's numbers by the verdict on their difference."""
     rows = []
     for summary in summaries:
@@ -100,7 +100,7 @@ def agreement_table(summaries: Sequence[Summary]) -> Table:
         ends = [f"{np.mean(gaps):.3f}", f"{np.max(gaps):.3f}"] if gaps else ["-", "-"]
         names = summary.study.title, summary.engine_name, f"{len(summary.rows):,}"
         rows.append((*names, str(len(found)), *map(str, counts), *ends))
-    return Table(
+    return ResultTable(
         "agreement",
         "Agreement",
         ("study", "source", "runs", "numbers compared", "chance", "test images",
@@ -111,7 +111,7 @@ def agreement_table(summaries: Sequence[Summary]) -> Table:
     )  # fmt: skip
 
 
-def replicas_table(summaries: Sequence[Summary]) -> Table:
+def replicas_table(summaries: Sequence[StudySummary]) -> ResultTable:
     """What the replicas add that the paper discards."""
     study = summaries[0].study
     means = {
@@ -121,7 +121,7 @@ def replicas_table(summaries: Sequence[Summary]) -> Table:
         "all feasible vote": "committee_accuracy",
     }
 
-    def cells(summary: Summary, one: SettingSummary) -> Cells:
+    def cells(summary: StudySummary, one: SettingSummary) -> Cells:
         numbers = [one.mean(name) for name in means.values()]
         return (
             summary.engine_name,
@@ -142,11 +142,11 @@ def replicas_table(summaries: Sequence[Summary]) -> Table:
     )
 
 
-def draws_table(summary: Summary) -> Table:
+def draws_table(summary: StudySummary) -> ResultTable:
     """The same networks on other draws of test images."""
     study, seeds = summary.study, summary.study.data_seeds
 
-    def cells(_: Summary, one: SettingSummary) -> Cells:
+    def cells(_: StudySummary, one: SettingSummary) -> Cells:
         means = one.draws(seeds).mean(axis=1)
         error = one.values("test_accuracy").std() / max(len(one.rows) - 1, 1) ** 0.5
         numbers = *means, means.std(ddof=1), error, one.mean("all_accuracy")
@@ -165,10 +165,10 @@ def draws_table(summary: Summary) -> Table:
     )
 
 
-def temperatures_table(summary: Summary) -> Table:
+def temperatures_table(summary: StudySummary) -> ResultTable:
     """The temperatures found by Nelder-Mead, or their range over the runs."""
 
-    def cells(_: Summary, one: SettingSummary) -> Cells:
+    def cells(_: StudySummary, one: SettingSummary) -> Cells:
         both = one.values("hottest"), one.values("coldest")
         ends = [(f"{values.min():.3g}", f"{values.max():.3g}") for values in both]
         tuned = summary.preparations.get(canonical(one.setting))
@@ -188,7 +188,7 @@ def temperatures_table(summary: Summary) -> Table:
     )
 
 
-def making_table(summaries: Sequence[Summary]) -> Table:
+def making_table(summaries: Sequence[StudySummary]) -> ResultTable:
     """What was run."""
     rows = []
     for summary in summaries:
@@ -205,7 +205,7 @@ def making_table(summaries: Sequence[Summary]) -> Table:
             study.digest[:12],
         )
         rows.append(texts)
-    return Table(
+    return ResultTable(
         "making",
         "What was run",
         ("study", "settings", "runs per setting", "replicas x sweeps", "temperatures", "seed",
@@ -215,15 +215,15 @@ def making_table(summaries: Sequence[Summary]) -> Table:
 
 
 def _by_setting(
-    summaries: Sequence[Summary],
+    summaries: Sequence[StudySummary],
     name: str,
     title: str,
     heads: Sequence[str],
-    cells: Callable[[Summary, SettingSummary], Cells],
+    cells: Callable[[StudySummary, SettingSummary], Cells],
     caption: str,
     *,
     with_paper: bool = False,
-) -> Table:
+) -> ResultTable:
     """A row for each setting and study with runs of it, in the order of the studies."""
     columns = summaries[0].study.columns
     every = {canonical(one): one for summary in summaries for one in summary.study.settings}
@@ -240,7 +240,7 @@ def _by_setting(
         rows += [(*(_shown(setting[key]) for key in columns), *line) for line in lines]
     is_grouped = "source" in heads
     heads = (*columns.values(), *heads)
-    return Table(name, title, heads, rows, caption, starts if is_grouped else ())
+    return ResultTable(name, title, heads, rows, caption, starts if is_grouped else ())
 
 
 def _shown(value: float | None) -> str:
@@ -249,7 +249,9 @@ def _shown(value: float | None) -> str:
 
 def report_of(stores: Sequence[Store]) -> Report:
     """Return the report on all stores; studies that are not the paper's get a table of means."""
-    summaries = in_order(Summary.of(store) for store in stores if store.spec["name"] in STUDIES)
+    summaries = in_order(
+        StudySummary.of(store) for store in stores if store.spec["name"] in STUDIES
+    )
     overview = [agreement_table(summaries), making_table(summaries)] if summaries else []
     sections = [Section("overview", "Overview", overview)]
     sections.append(Section("table1", "Networks", [counts_table()]))
@@ -278,17 +280,17 @@ def report_of(stores: Sequence[Store]) -> Report:
     )
 
 
-def in_order(summaries: Iterable[Summary]) -> list[Summary]:
+def in_order(summaries: Iterable[StudySummary]) -> list[StudySummary]:
     """Studies with runs, in the paper's order; of each the paper's engine first, then ours."""
     found = [summary for summary in summaries if summary.rows]
     found.sort(key=lambda one: (one.study.engine != "paper", one.study.tune != "once"))
     return sorted(found, key=lambda one: list(STUDIES).index(one.study.name))
 
 
-def _parts(summaries: Sequence[Summary]) -> list[Table | Picture]:
+def _parts(summaries: Sequence[StudySummary]) -> list[ResultTable | Picture]:
     from qubonn.paper.figures import pictures
 
-    parts: list[Table | Picture] = [results_table(summaries)]
+    parts: list[ResultTable | Picture] = [results_table(summaries)]
     for summary in summaries:
         parts += pictures(summary)
     parts.append(replicas_table(summaries))
@@ -303,7 +305,7 @@ def _versions(stores: Sequence[Store]) -> list[str]:
     return [", ".join(map(" ".join, read_versions(made).items())) for made in found]
 
 
-def _value(summaries: Sequence[Summary], asked: str) -> str:
+def _value(summaries: Sequence[StudySummary], asked: str) -> str:
     """One number: ``margins-native network=10 margin_strength=0.02 test_mean``."""
     label, *pairs, measure = asked.split()
     keys = [(name, value) for name, _, value in (pair.partition("=") for pair in pairs)]

@@ -19,7 +19,7 @@ from qubonn.engines import LiftedAnnealing
 from qubonn.errors import RangeError
 from qubonn.experiments.store import Row
 from qubonn.experiments.study import Record, Setting, Study
-from qubonn.experiments.tables import Table
+from qubonn.experiments.tables import ResultTable
 from qubonn.formulation import TrainingProblem
 from qubonn.network.forward import sign
 from qubonn.paper.published import published, topology
@@ -152,12 +152,12 @@ class PaperStudy(Study):
         _require_finished(result.stop)
         return result.problem
 
-    def tables(self, rows: Sequence[Row]) -> list[Table]:
+    def tables(self, rows: Sequence[Row]) -> list[ResultTable]:
         """The results beside the paper's."""
-        from qubonn.paper.comparison import Summary
+        from qubonn.paper.comparison import StudySummary
         from qubonn.paper.results import results_table
 
-        return [results_table([Summary(self, rows, {})])]
+        return [results_table([StudySummary(self, rows, {})])]
 
     def _solver(self, temperatures: Record) -> Any:
         sizes: Any = {"replica_count": self.replica_count, "sweep_count": self.sweep_count}

@@ -98,7 +98,7 @@ class _Preamble(NamedTuple):
     line_count: int
 
 
-class _Terms(NamedTuple):
+class _Entries(NamedTuple):
     """The terms in the order of the file, and the number of each one's line."""
 
     rows: NDArray[np.int64]
@@ -171,13 +171,13 @@ def _counts(where: str, line: bytes) -> tuple[int, int, int]:
     return variable_count, linear_count, coupling_count
 
 
-def _read_terms(path: str, text: bytes, first_line: int) -> _Terms:
+def _read_terms(path: str, text: bytes, first_line: int) -> _Entries:
     """Read the lines below the p line: int64 values if all are whole, otherwise float64."""
     is_float = re.search(rb"[.eE]", text)
     if (PLAIN_FLOAT if is_float else PLAIN_WHOLE).fullmatch(text):
         table = np.fromstring(text, np.float64 if is_float else np.int64, sep=" ").reshape(-1, 3)
         rows, columns = table[:, :2].T.astype(np.int64)
-        return _Terms(rows, columns, table[:, 2], range(first_line, first_line + len(table)))
+        return _Entries(rows, columns, table[:, 2], range(first_line, first_line + len(table)))
     terms = []
     for number, line in enumerate(io.BytesIO(text), first_line):
         if match := TERM.fullmatch(line):
@@ -191,7 +191,7 @@ def _read_terms(path: str, text: bytes, first_line: int) -> _Terms:
     first, second, values, numbers = zip(*terms, strict=True) if terms else ((), (), (), ())
     kind = np.int64 if all(type(value) is int for value in values) else np.float64
     rows, columns = np.array([first, second], dtype=np.int64)
-    return _Terms(rows, columns, np.array(values, dtype=kind), numbers)
+    return _Entries(rows, columns, np.array(values, dtype=kind), numbers)
 
 
 def _number(text: bytes) -> int | float:
@@ -202,7 +202,7 @@ def _number(text: bytes) -> int | float:
     return float(text)
 
 
-def _require_counts(path: str, preamble: _Preamble, terms: _Terms) -> None:
+def _require_counts(path: str, preamble: _Preamble, terms: _Entries) -> None:
     linear_count = int((terms.rows == terms.columns).sum())
     for form, promised, found in (
         ("'i i value'", preamble.linear_count, linear_count),
@@ -221,7 +221,7 @@ def _require_counts(path: str, preamble: _Preamble, terms: _Terms) -> None:
         )
 
 
-def _require_pairs(path: str, preamble: _Preamble, terms: _Terms) -> None:
+def _require_pairs(path: str, preamble: _Preamble, terms: _Entries) -> None:
     rows, columns, count = terms.rows, terms.columns, preamble.variable_count
 
     def refuse(is_bad: NDArray[np.bool_], what: str) -> None:

@@ -72,14 +72,14 @@ class MomentumAnnealing:
         )
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         hottest, coldest = chosen_temperatures(qubo, self.hottest, self.coldest)
-        run = _Run(torch, qubo, self, seed)
+        run = _Anneal(torch, qubo, self, seed)
         stop = run.anneal(geometric(hottest, coldest, self.step_count), watch)
         states = descend(qubo, run.states())
         info = {"hottest": hottest, "coldest": coldest, "steps": run.step, "seconds": watch.seconds}
         return Samples.of(qubo, states, stop=stop, info=info)
 
 
-class _Run:
+class _Anneal:
     """The state of one anneal: spins now and one step ago, variables x replicas."""
 
     def __init__(self, torch: Any, qubo: Qubo, settings: MomentumAnnealing, seed: int) -> None:

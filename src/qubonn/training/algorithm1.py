@@ -156,7 +156,7 @@ def train_with_dropout(
         )
     with reporting(progress, "dropout" if batches is None else "batches") as report:
         known = inf if count is None else count
-        run = _Run(problem, problem.field, rounds, solver, seed, watch, report, known)
+        run = _Iterations(problem, problem.field, rounds, solver, seed, watch, report, known)
         return run.train(iter(source), solver if final_solver is None else final_solver)
 
 
@@ -175,7 +175,7 @@ def _require_fit(problem: TrainingProblem, dropout: Dropout, *solvers: Any) -> N
 
 
 @dataclass(eq=False)
-class _Run:
+class _Iterations:
     """The state of one run: field, history, networks to start from, why it stops."""
 
     problem: TrainingProblem
