@@ -319,3 +319,10 @@ class TestArchives:
             assert all(isinstance(array, np.ndarray) for array in read_arrays(path).values())
         except FileFormatError as error:
             assert str(path) in str(error)  # noqa: PT017 - either outcome is right
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError) as caught:
+        write_whole(tmp_path / "file" / "x.npz", b"1")
+    assert caught.value.filename == str(tmp_path / "file" / "x.npz")

@@ -60,7 +60,8 @@ def write_whole(path: Source, data: bytes) -> None:
             os.fsync(stream.fileno())
         os.replace(temporary, target)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # it may not exist
+            temporary.unlink()
         if isinstance(error, OSError) and error.filename == os.fspath(temporary):
             error.filename = os.fspath(path)  # the caller named this file, not its neighbour
         raise

@@ -1,3 +1,4 @@
+import copy
 import io
 import os
 import signal
@@ -256,3 +257,21 @@ def test_one_run_at_a_time_in_a_process() -> None:
     row = runner.task(dice(), Run({"faces": 6}, PREPARATION + 1), {}, parent=0)
     assert 1 <= row.record["eyes"] <= 6
     assert row.seed == dice().seed_of(row.run)
+
+
+def test_runs_that_come_back_under_other_settings_are_not_repeated(path: Path) -> None:
+    class Changing(Dice):
+        def perform(self, setting: Any, seed: int, prepared: Any) -> Any:
+            setting["faces"] += 100
+            return {"test_accuracy": 0.5}
+
+    study = Changing(name="dice", settings=dice().settings)
+    calls: list[Any] = []
+
+    def parallel(tasks: Any) -> Any:
+        calls.extend(copy.deepcopy(list(tasks)))  # as other processes have copies
+        return (function(*arguments) for function, arguments, _ in calls)
+
+    with Store.open(path, study) as store:
+        assert complete(study, store, runs_of(study.settings, 2), parallel) == 4
+    assert len(calls) == 4

@@ -35,12 +35,16 @@ def read_table(
     labels: Source | None = None,
     inputs: str | None = None,
     is_test: bool = False,
-    **csv_options: Any,
+    drop: Sequence[str] = (),
+    keep: Sequence[str] | None = None,
+    has_header: bool | None = None,
+    separator: str | None = None,
+    skip_missing: bool = False,
 ) -> Table:
     """Read examples from a file, in the format that its name indicates.
 
-    .csv, .tsv and "-": see `read_csv` for the other options. IDX: `labels` is a second IDX file.
-    .npz: `inputs` and `target` name arrays; see `read_npz`. All but .npz may be gzipped.
+    .csv, .tsv and "-": see `read_csv`. IDX: `labels` is a second IDX file. .npz: `inputs` and
+    `target` name arrays; see `read_npz`. All but .npz may be gzipped.
     """
     kind = kind_of(path)
     if kind == "csv":
@@ -49,11 +53,19 @@ def read_table(
                 f"{shown_source(path)} is a CSV file: its labels are a column, named as target; "
                 "a second file or an array is for IDX and .npz"
             )
-        return read_csv(path, target=target, **csv_options)
-    defaults = read_csv.__kwdefaults__ or {}
-    if given := [name for name, value in csv_options.items() if value != defaults.get(name)]:
+        return read_csv(
+            path,
+            target=target,
+            drop=drop,
+            keep=keep,
+            has_header=has_header,
+            separator=separator,
+            skip_missing=skip_missing,
+        )
+    if drop or has_header is not None or separator is not None:
         raise FileFormatError(
-            f"{shown_source(path)} is not a CSV file: it takes no {', '.join(given)}"
+            f"{shown_source(path)} is not a CSV file: it has no columns to drop, no header and "
+            "no separator"
         )
     if kind == "idx":
         return _idx_table(path, labels, target)

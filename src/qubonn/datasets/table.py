@@ -47,7 +47,9 @@ class Table:
 
     def __post_init__(self) -> None:
         if not len(self) or not self.column_count:
-            raise ShapeError(f"{self.source} must hold at least one example; it holds none")
+            raise ShapeError(
+                f"{self.source} must hold at least one example with a number; it holds none"
+            )
         if self.labels is not None and len(self.labels) != len(self):
             raise ShapeError(
                 f"{self.source} must have a label for each of its {len(self)} examples; "

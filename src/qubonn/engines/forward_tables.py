@@ -110,12 +110,12 @@ class TemperatureGroups:
 @lru_cache(maxsize=8)
 def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
     """Return the wiring and the cones of a topology. Neurons are numbered from 0."""
+    count, arc_counts = topology.neuron_count, np.bincount(topology.weight_of)
     require_memory(
-        f"finding what the flips of {topology.neuron_count:,} neurons reach",
-        20 * topology.neuron_count**2 + 100 * topology.arc_count,
+        f"finding what the flips of {count:,} neurons reach",
+        20 * count * (count + int((arc_counts > 1).sum())) + 100 * topology.arc_count,
     )
     sources, targets, parameters = arcs_with_biases(topology)
-    count = topology.neuron_count
     is_inner = (sources >= topology.input_count) & (sources < topology.node_count)
     is_shared = np.bincount(parameters) > 1
     is_own = ~is_shared[parameters]

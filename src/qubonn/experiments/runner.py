@@ -206,11 +206,12 @@ class _Work:
             before = len(missing)
             try:
                 self._stream(missing)
+                break
             except TerminatedWorkerError as error:
-                losses = losses + 1 if len(self._missing(runs)) == before else 1
+                missing = self._missing(runs)
+                losses = losses + 1 if len(missing) == before else 1
                 if losses > MOST_LOSSES:
                     raise QubonnError(f"workers died {losses} times in a row{DEAD}") from error
-            missing = self._missing(runs)
         return count
 
     def tell(self, *, is_due: bool = False) -> None:
@@ -328,7 +329,7 @@ def _dask_backend(client: Any) -> Any:
                     await asyncio.wait({collecting}, timeout=1)
                     if await self.client.scheduler.ncores():
                         last_seen = time.monotonic()
-            lost = RuntimeError("no worker is left")
+            lost = RuntimeError("no worker is left, or its scheduler does not answer")
             if error := collecting.exception() if collecting.done() else lost:
                 collecting.cancel()
                 for future in list(self._results.values()):

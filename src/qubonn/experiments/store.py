@@ -67,6 +67,7 @@ class Store:
                 raise FileFormatError(f"{path} must be a store of qubonn; it is empty")
             if study is not None:
                 opened.callback(_locked(path).close)
+                opened.callback(connection.close)  # before the lock is released
                 if _is_new(path, connection):
                     connection.execute("PRAGMA journal_mode = WAL")  # readers do not block writing
                     _fill(connection, study)
