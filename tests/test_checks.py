@@ -258,10 +258,9 @@ class TestRequireRealVector:
             checks.require_real_vector("x", [1, NAN], count=2, of="input")
 
 
-class TestRequireColumnCount:
-    def test_returns_the_number_of_columns(self) -> None:
-        assert checks.require_column_count("X", np.ones((2, 3)), of="pixel") == 3
-        assert checks.require_column_count("X", np.ones((0, 3)), of="pixel") == 3
+class TestRequireAMatrixOfAnyWidth:
+    def test_returns_the_matrix(self) -> None:
+        assert checks.require_matrix("X", np.ones((2, 3)), columns=None, of="pixel").shape == (2, 3)
 
     @pytest.mark.parametrize("shape", [(3,), (2, 0), (), (1, 2, 3)])
     def test_refuses_what_has_no_columns(self, shape: tuple[int, ...]) -> None:
@@ -270,7 +269,7 @@ class TestRequireColumnCount:
             match="^X must be a matrix with at least one column, one per pixel; "
             + re.escape(f"got shape {shape}"),
         ):
-            checks.require_column_count("X", np.ones(shape), of="pixel")
+            checks.require_matrix("X", np.ones(shape), columns=None, of="pixel")
 
 
 class TestRequireBits:
@@ -349,7 +348,7 @@ def test_whatever_comes_is_returned_clean_or_refused_on_purpose(values: Any) -> 
     attempt(checks.require_real_matrix, columns=2, of="input")
     attempt(checks.require_matrix, columns=2, of="input")
     attempt(checks.require_real_vector, count=2, of="input")
-    attempt(checks.require_column_count, of="pixel")
+    attempt(checks.require_matrix, columns=None, of="pixel")
     attempt(checks.require_bits, count=2)
 
 

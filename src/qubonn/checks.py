@@ -89,18 +89,27 @@ def require_spins(name: str, values: ArrayLike, *, count: int, of: str) -> SpinV
 
 
 def require_spin_matrix(
-    name: str, values: ArrayLike, *, columns: int, of: str, rows: int | None = None
+    name: str, values: ArrayLike, *, columns: int | None, of: str, rows: int | None = None
 ) -> SpinMatrix:
-    """Return a matrix of -1 and +1 as int8, one row per example and one column per `of`."""
+    """Return a matrix of -1 and +1 as int8; `columns` and `rows` as in `require_matrix`."""
     return _spins(name, require_matrix(name, values, columns=columns, of=of, rows=rows))
 
 
 def require_matrix(
-    name: str, values: ArrayLike, *, columns: int, of: str, rows: int | None = None
+    name: str, values: ArrayLike, *, columns: int | None, of: str, rows: int | None = None
 ) -> NDArray[Any]:
-    """Return a matrix of numbers, one row per example; NaN and infinity are left to the caller."""
+    """Return a matrix of numbers, one row per example and one column per `of`.
+
+    With `columns` None it may have any number of them. NaN and infinity are left to the caller.
+    """
     array = _numeric(name, values)
-    if array.ndim != 2 or array.shape[1] != columns:
+    if columns is None:
+        if array.ndim != 2 or array.shape[1] == 0:
+            raise ShapeError(
+                f"{name} must be a matrix with at least one column, one per {of}; "
+                f"got shape {array.shape}"
+            )
+    elif array.ndim != 2 or array.shape[1] != columns:
         raise ShapeError(
             f"{name} must have {columns} columns, one per {of}; "
             f"got shape {array.shape}{_matrix_hint(array, columns)}"
@@ -112,7 +121,9 @@ def require_matrix(
     return array
 
 
-def require_real_matrix(name: str, values: ArrayLike, *, columns: int, of: str) -> NDArray[Any]:
+def require_real_matrix(
+    name: str, values: ArrayLike, *, columns: int | None, of: str
+) -> NDArray[Any]:
     """Return a matrix of finite numbers, one row per example and one column per `of`."""
     array = require_matrix(name, values, columns=columns, of=of)
     return _finite(name, array, "fill in or remove such rows first")
@@ -132,17 +143,6 @@ def require_real_vector(
             f"{name} must have {count} values, one per {of}; got shape {array.shape}{hint}"
         )
     return _finite(name, array, "fill it in first")
-
-
-def require_column_count(name: str, values: ArrayLike, *, of: str) -> int:
-    """Return the number of columns of a matrix, at least one, one per `of`."""
-    array = _numeric(name, values)
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise ShapeError(
-            f"{name} must be a matrix with at least one column, one per {of}; "
-            f"got shape {array.shape}"
-        )
-    return int(array.shape[1])
 
 
 def require_bits(name: str, values: ArrayLike, *, count: int) -> BitMatrix:

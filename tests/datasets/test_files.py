@@ -177,7 +177,7 @@ def test_options_of_csv_are_refused_for_other_files(tmp_path: Path) -> None:
     np.savez(tmp_path / "d.npz", X=np.zeros((2, 2)))
     for options in ({"drop": ["a"]}, {"has_header": False}, {"separator": ";"}):
         with pytest.raises(FileFormatError, match="is not a CSV file"):
-            read_table(tmp_path / "d.npz", **options)  # type: ignore[arg-type]
+            read_table(tmp_path / "d.npz", **options)
     assert len(read_table(tmp_path / "d.npz", drop=[], skip_missing=True)) == 2
     with pytest.raises(FileFormatError, match="is a CSV file"):
         read_table(tmp_path / "d.csv", labels=tmp_path / "d.npz")

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import (
     IntVector,
     SpinMatrix,
-    require_column_count,
     require_count,
     require_indices,
     require_real_matrix,
@@ -227,12 +226,11 @@ class BitPlanes:
 
     def decode(self, spins: ArrayLike) -> NDArray[np.int64]:
         """Return exactly the numbers that `encode` was given."""
-        width = self.spin_count or require_column_count("spins", spins, of="bit")
-        if width % self.bits:
+        states = require_spin_matrix("spins", spins, columns=self.spin_count, of="bit")
+        if (width := states.shape[1]) % self.bits:
             raise ShapeError(
                 f"spins must have {self.bits} columns for each number, one per bit; got {width}"
             )
-        states = require_spin_matrix("spins", spins, columns=width, of="bit")
         planes = states.reshape(len(states), self.bits, -1)
         numbers = np.zeros((len(states), planes.shape[2]), dtype=np.int64)
         for plane in range(self.bits):
@@ -261,9 +259,7 @@ class BitPlanes:
 
 
 def _numbers(X: ArrayLike, column_count: int | None) -> NDArray[Any]:
-    of = "measured quantity"
-    columns = require_column_count("X", X, of=of) if column_count is None else column_count
-    return require_real_matrix("X", X, columns=columns, of=of)
+    return require_real_matrix("X", X, columns=column_count, of="measured quantity")
 
 
 def _spins_where(is_positive: NDArray[np.bool_]) -> SpinMatrix:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import IntVector, SpinMatrix, require_column_count, require_spin_matrix
+from qubonn.checks import IntVector, SpinMatrix, require_spin_matrix
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 Labels = Sequence[Hashable] | NDArray[Any]  # one-dimensional
@@ -191,9 +191,7 @@ def _require_classes(classes: Labels) -> NDArray[Any]:
 
 
 def _require_codewords(codewords: ArrayLike, names: NDArray[Any]) -> SpinMatrix:
-    of = "output spin"
-    columns = require_column_count("codewords", codewords, of=of)
-    words = require_spin_matrix("codewords", codewords, columns=columns, of=of).copy()
+    words = require_spin_matrix("codewords", codewords, columns=None, of="output spin").copy()
     if len(words) != len(names):
         raise ShapeError(f"codewords must have {len(names)} rows, one per class; got {len(words)}")
     first_of: dict[bytes, int] = {}

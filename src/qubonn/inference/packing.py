@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import (
     SpinMatrix,
-    require_column_count,
     require_count,
     require_matrix,
     require_real_matrix,
@@ -41,12 +40,11 @@ class PackedInputs:
     @classmethod
     def of(cls, inputs: ArrayLike, *, thread_count: int | None = None) -> "PackedInputs":
         """Binarise real inputs by the sign rule, f(0) = -1, and pack them."""
-        column_count = require_column_count("inputs", inputs, of="input neuron")
-        matrix = require_matrix("inputs", inputs, columns=column_count, of="input neuron")
+        matrix = require_matrix("inputs", inputs, columns=None, of="input neuron")
         if thread_count is not None:
             require_count("thread_count", thread_count)
         unpacked = UnpackedInputs(matrix)
-        words = aligned_zeros(-(-len(matrix) // CHUNK), -(-column_count // 64), CHUNK)
+        words = aligned_zeros(-(-len(matrix) // CHUNK), -(-matrix.shape[1] // 64), CHUNK)
         share: Any = import_module("qubonn.simd.threads").share
         share(
             lambda first, end, thread: unpacked.pack(first, words[first:end]),
