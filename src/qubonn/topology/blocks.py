@@ -3,7 +3,7 @@
 Topology, neurons -> groups with one fan-in; acyclic topology -> levels of blocks: the same filters
 at one position or at many. A dense layer is a block with one position; a convolution is a block
 with a position for each place of its filters; a neuron with sources and weights of its own is a
-block by itself.
+block by itself. Engines flip one parameter at a time, so they use lists of arcs instead.
 """
 
 from collections.abc import Iterator
