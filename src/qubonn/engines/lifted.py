@@ -152,9 +152,8 @@ class LiftedRun:
         replica = int(np.argmin(energies))
         if energies[replica] < self.best[0]:
             block, lane = divmod(replica, self.lanes)
-            masks = (states[block : block + 1] for states in (self.parameters, self.activations))
-            bits = (self.streams.unpack_states(mask, self.lanes)[lane] for mask in masks)
-            self.best = energies[replica], *bits
+            packed = self.parameters, self.activations
+            self.best = energies[replica], *(masks[block] >> lane & 1 for masks in packed)
         return float(energies[replica])
 
     def found(self, stop: Stop, watch: Watch) -> Solutions:
