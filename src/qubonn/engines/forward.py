@@ -278,8 +278,8 @@ class ForwardRun:
         """
         if stop is not Stop.FINISHED and self.best[0] < self.energies.min():
             self.replicas.parameters[np.argmax(self.energies)] = self.best[1]
-            self.is_all_seen = False
-            self.see_all()
+            self.replicas = self.packed.load_examples(self.replicas)
+            self._are_energies_known = False
         order = np.argsort(self.energies, kind="stable")
         weights, biases = (part[order] for part in self.packed.parameters(self.replicas))
         problem, topology = self.problem, self.problem.topology
