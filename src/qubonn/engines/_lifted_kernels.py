@@ -54,12 +54,14 @@ class Circuit(NamedTuple):
 
 
 @njit(inline="always")
-def cost(circuit, slack):
-    """Energy of a site, without the least margin of a satisfied neuron."""
-    miss = larger(slack * -1, 0)
+def cost_change(circuit, before, after):
+    """Change of a site's energy from one slack to another, without the least margin."""
+    miss_before, miss_after = larger(before * -1, 0), larger(after * -1, 0)
+    growth = miss_after - miss_before
+    reward = after - before + growth  # a slack is its positive part minus its miss
     if circuit.is_squared:
-        miss = miss * miss
-    return miss * circuit.violation - larger(slack, 0) * circuit.margin
+        growth = growth * (miss_after + miss_before)
+    return growth * circuit.violation - reward * circuit.margin
 
 
 @njit(inline="always")
@@ -68,29 +70,30 @@ def site_change(circuit, activations, counts, k, j, step):
     count = load(counts, k * circuit.neuron_count + j, activations)
     own = activations[k * circuit.row_length + circuit.input_count + j]
     before = choose(own, count, count * -1 - 1)
-    return cost(circuit, before + choose(own, step, step * -1)) - cost(circuit, before)
+    return cost_change(circuit, before, before + choose(own, step, step * -1))
 
 
 @njit(inline="always")
-def parameter_step(circuit, parameters, activations, p, group, k, zero):
-    """How far the count of a group's target moves in example k when parameter p flips."""
+def parameter_step(circuit, own, activations, group, k, zero):
+    """How far the count of a group's target moves in example k when the parameter `own` flips."""
     step = zero
     for place in range(circuit.group_starts[group], circuit.group_starts[group + 1]):
         source = activations[k * circuit.row_length + circuit.arc_source[place]]
         # a term is positive where weight and activation differ in no bit
-        step = step + choose(parameters[p] ^ source, zero + 1, zero - 1)
+        step = step + choose(own ^ source, zero + 1, zero - 1)
     return step
 
 
 @njit(inline="always")
 def parameter_change(circuit, parameters, activations, counts, p, zero):
     """Change of energy when parameter p flips, in all arcs and examples."""
+    own = parameters[p]
     pull = zero + circuit.pull[p]
-    total = choose(parameters[p], pull, pull * -1)
+    total = choose(own, pull, pull * -1)
     for group in range(circuit.parameter_starts[p], circuit.parameter_starts[p + 1]):
+        target = circuit.group_target[group]
         for k in range(circuit.example_count):
-            step = parameter_step(circuit, parameters, activations, p, group, k, zero)
-            target = circuit.group_target[group]
+            step = parameter_step(circuit, own, activations, group, k, zero)
             total = total + site_change(circuit, activations, counts, k, target, step)
     return total
 
@@ -128,7 +131,7 @@ def activation_change(circuit, parameters, activations, counts, k, f, zero):
     moved = count + self_step(circuit, parameters, own, f, zero)
     after = choose(own, moved * -1 - 1, moved)
     gap = zero + circuit.margin_gap[j]  # a flip to -1 loses it, a flip to +1 gains it
-    total = cost(circuit, after) - cost(circuit, before) + choose(own, gap, gap * -1)
+    total = cost_change(circuit, before, after) + choose(own, gap, gap * -1)
     fee = zero + circuit.output_penalty[f] * (2 * circuit.wanted[k, f] - 1)
     total = total + choose(own, fee, fee * -1)
     for group in range(circuit.out_starts[f], circuit.out_starts[f + 1]):
@@ -182,12 +185,13 @@ def anneal_block(circuit, parameters, activations, energies, generator, temperat
 @njit(inline="always")
 def flip_parameter(circuit, parameters, activations, counts, p, accepted, zero):
     """Flip parameter p in the accepted lanes and move the counts of its targets."""
+    own = parameters[p]
     for group in range(circuit.parameter_starts[p], circuit.parameter_starts[p + 1]):
         for k in range(circuit.example_count):
-            step = parameter_step(circuit, parameters, activations, p, group, k, zero)
+            step = parameter_step(circuit, own, activations, group, k, zero)
             site = k * circuit.neuron_count + circuit.group_target[group]
             store(counts, site, load(counts, site, activations) + choose(accepted, step, zero))
-    parameters[p] = parameters[p] ^ accepted
+    parameters[p] = own ^ accepted
 
 
 @njit(inline="always")
@@ -232,7 +236,7 @@ def set_energies(circuit, parameters, activations, counts, energies):
         for j in range(circuit.neuron_count):
             count = load(counts, k * circuit.neuron_count + j, activations)
             own = activations[k * circuit.row_length + circuit.input_count + j]
-            total = total + cost(circuit, choose(own, count, count * -1 - 1))
+            total = total + cost_change(circuit, zero, choose(own, count, count * -1 - 1))
             total = total - choose(own, zero + circuit.margin_gap[j], zero)
         for f in range(len(circuit.free_nodes)):
             own = activations[k * circuit.row_length + circuit.free_nodes[f]]
