@@ -19,10 +19,10 @@ import numpy as np
 import qubonn as qn
 from fewshot.data import Mnist, Split
 from fewshot.methods import HIDDEN, shares_right
+from printing import head, show
 from qubonn.encoding.shifts import copy_count
 from qubonn.engines import InputNoise
 from qubonn.estimator.members import engine_for
-from tables import head, show
 
 MEMBERS = 8
 Engine = qn.ForwardAnnealing

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import qubonn as qn
-from tables import head, problem_of, show, timed
+from printing import head, problem_of, show, timed
 
 
 def main() -> None:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import qubonn as qn
+from printing import head, problem_of, show, timed
 from qubonn.engines.lifted import LiftedRun
-from tables import head, problem_of, show, timed
 
 FEASIBLE = [number for number in range(18) if number not in (8, 9)]
 

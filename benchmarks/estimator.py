@@ -25,8 +25,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import qubonn as qn
+from printing import head, show
 from qubonn.encoding.automatic import fit_binariser
-from tables import head, show
 
 SETS = ("iris", "wine", "breast_cancer", "digits")
 COMMITTEE, HIDDEN = 10, 64  # the defaults

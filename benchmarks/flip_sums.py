@@ -18,8 +18,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from printing import head, show
 from qubonn.simd.vectors import choose, load, store, sum_of
-from tables import head, show
 
 SIZES = [64, 128, 512, 2_048, 10_240, 60_032]
 SOURCES, ROUNDS, SPAN = 64, 7, 200

@@ -33,11 +33,11 @@ from fewshot.methods import (
     shares_right,
 )
 from fewshot.study import settings_of
+from printing import head, show
 from qubonn.estimator.members import engine_for
 from qubonn.experiments import Record, Run, Setting, Store, Study, complete, workers
 from qubonn.experiments.tables import mean_and_spread
 from straight_through import Settings, train_network
-from tables import head, show
 
 HIDDEN = 128
 SWEEPS = (5, 10, 20, 40)

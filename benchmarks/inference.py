@@ -28,11 +28,11 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 import qubonn as qn
+from printing import head, show
 from qubonn.inference import PackedInputs
 from qubonn.inference.packing import aligned_zeros
 from qubonn.simd.threads import share
 from qubonn.simd.words import load_at, ones_of, repeated, store_at
-from tables import head, show
 
 try:
     import torch

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import qubonn as qn
 from fewshot.data import Mnist, drawn, spins_of
+from printing import head, problem_of, show, timed
 from qubonn.checks import SpinMatrix
-from tables import head, problem_of, show, timed
 
 NUMBERS = (5, 10, 12)
 STRENGTHS = (0, 0.01, 0.02, 0.05)

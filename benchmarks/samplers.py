@@ -19,7 +19,7 @@ from dwave.samplers import SimulatedAnnealingSampler, TabuSampler
 
 import qubonn as qn
 import qubonn.samplers
-from tables import head, problem_of, show, timed
+from printing import head, problem_of, show, timed
 
 NETWORKS = range(18)
 OPTIMUM = {8: 2, 9: 1}  # proved by CP-SAT; 0 for all others

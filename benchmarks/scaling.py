@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 import qubonn as qn
+from printing import head, show
 from qubonn.engines import forward, lifted
-from tables import head, show
 
 LARGEST = {
     "forward": {"examples": 10_000, "inputs": 784, "hidden": 128},

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 import qubonn as qn
 from export.compiled import STRICT, compile_source, output_of
 from export.cortex_m import BOARDS, COMPILER, EMULATOR, Board, build_command, emulation
-from tables import head, show
+from printing import head, show
 
 Model = qn.BinaryNetwork | qn.Committee
 
