@@ -1,4 +1,4 @@
-"""Small random graphs for hypothesis: with skips, parallel and shared arcs, loops and cycles."""
+"""Small random graphs for hypothesis: with skips, parallel, shared and constant arcs and cycles."""
 
 from typing import Any
 
@@ -21,7 +21,9 @@ def topologies(draw: st.DrawFn, *, acyclic: bool = False) -> Topology:
     kept = [row for row in rows if row[0] < row[1]] if acyclic else rows
     names = sorted({name for _, _, name in kept})
     arcs = [(source, target, names.index(name)) for source, target, name in kept]
-    return Topology.from_arcs(arcs, inputs=inputs, outputs=outputs, nodes=nodes)
+    has_constant = inputs > 0 and draw(st.booleans())
+    counts = {"inputs": inputs, "outputs": outputs, "nodes": nodes}
+    return Topology.from_arcs(arcs, **counts, has_constant=has_constant)
 
 
 def arcs_of(topology: Topology) -> list[tuple[int, int, int]]:

@@ -104,6 +104,32 @@ def test_no_arcs_may_come_in_any_container(nothing: Any) -> None:
     assert from_arcs(nothing).arc_count == 0
 
 
+def test_the_last_input_may_be_a_constant() -> None:
+    topology = Topology.from_arcs([(0, 2), (1, 2)], inputs=2, outputs=1, has_constant=True)
+    assert (topology.input_count, topology.column_count) == (2, 1)
+    assert topology.with_constant(np.array([[-1], [1]], np.int8)).tolist() == [[-1, 1], [1, 1]]
+    assert topology.with_constant(np.array([-1], np.int8)).tolist() == [-1, 1]
+    assert repr(topology) == (
+        "Topology(1 input, 0 hidden, 1 output: 3 nodes, 2 arcs, 2 weights, one constant)"
+    )
+
+
+def test_without_a_constant_all_inputs_are_columns() -> None:
+    spins = np.ones((2, 3), dtype=np.int8)
+    assert DENSE.column_count == 3
+    assert DENSE.with_constant(spins) is spins
+
+
+def test_a_constant_makes_a_difference() -> None:
+    arcs = [(0, 2), (1, 2)]
+    assert Topology.from_arcs(arcs, inputs=2, outputs=1, has_constant=True) != from_arcs(arcs, 2)
+
+
+def test_a_constant_is_an_input() -> None:
+    with pytest.raises(RangeError, match="inputs must be at least 1; got 0"):
+        Topology.from_arcs([], inputs=0, outputs=1, has_constant=True)
+
+
 def test_counts_of_numpy_become_plain_numbers() -> None:
     topology = from_arcs([(0, 1)], np.int8(1), np.int64(1), np.uint16(3))
     counts = (topology.input_count, topology.output_count, topology.node_count)

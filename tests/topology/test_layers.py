@@ -2,6 +2,7 @@
 
 from itertools import product
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qubonn import checks
-from qubonn.errors import RangeError, TopologyError
+from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.topology import Topology
 from qubonn.topology.layers import Convolution, Dense, Layer, Shape, Stack, layered_arcs
 from topology.random_graphs import arcs_of
@@ -18,12 +19,13 @@ TwinArcs = list[tuple[int, int, int]]
 
 
 def dense_twin(before: Shape, layer: Dense) -> TwinArcs:
-    arcs = []
-    weight = 0
+    arcs: TwinArcs = []
     for target in range(layer.size):
         for source in range(prod(before)):
-            arcs.append((source, target, weight))
-            weight += 1
+            for _ in range(layer.levels - 1):
+                arcs.append((source, target, len(arcs)))
+        for _ in range(layer.thresholds - 2):
+            arcs.append((-1, target, len(arcs)))
     return arcs
 
 
@@ -31,19 +33,22 @@ def convolution_twin(before: Shape, layer: Convolution) -> TwinArcs:
     channels, rows, columns = before
     node = {place: number for number, place in enumerate(product(*map(range, before)))}
     weight: dict[tuple[int, ...], int] = {}
-    for place in product(*map(range, (layer.filters, channels, layer.rows, layer.columns))):
+    axes = (layer.filters, channels, layer.rows, layer.columns, layer.levels - 1)
+    for place in product(*map(range, axes)):
         weight[place] = len(weight)
     arcs = []
     target = 0
+    own = len(weight)
     for out_filter in range(layer.filters):
         for top in range(rows - layer.rows + 1):
             for left in range(columns - layer.columns + 1):
-                for channel in range(channels):
-                    for row in range(layer.rows):
-                        for column in range(layer.columns):
-                            source = node[channel, top + row, left + column]
-                            shared = weight[out_filter, channel, row, column]
-                            arcs.append((source, target, shared))
+                for channel, row, column, arc in product(*map(range, axes[1:])):
+                    source = node[channel, top + row, left + column]
+                    shared = weight[out_filter, channel, row, column, arc]
+                    arcs.append((source, target, shared))
+                for _ in range(layer.thresholds - 2):
+                    arcs.append((-1, target, own))
+                    own += 1
                 target += 1
     return arcs
 
@@ -55,32 +60,35 @@ def layer_twin(before: Shape, layer: Layer) -> TwinArcs:
 
 
 def stack_twin(before: Shape, layers: list[Layer]) -> TwinArcs:
+    constant = prod(before)
     first_source = first_weight = 0
+    first_target = constant + any(layer.thresholds > 2 for layer in layers)
     arcs = []
     for layer in layers:
         local = layer_twin(before, layer)
-        first_target = first_source + prod(before)
-        arcs += [(first_source + s, first_target + t, first_weight + w) for s, t, w in local]
+        for source, target, weight in local:
+            place = constant if source == -1 else first_source + source
+            arcs.append((place, first_target + target, first_weight + weight))
         first_weight += len({w for _, _, w in local})
-        first_source = first_target
         before = layer.shape_after(before)
+        first_source, first_target = first_target, first_target + prod(before)
     return arcs
 
 
 @st.composite
-def stacks(draw: st.DrawFn) -> Stack:
-    """Inputs, up to two convolutions, up to two dense layers; small."""
-    small = st.integers(1, 3)
+def stacks(draw: st.DrawFn, most: int = 4) -> Stack:
+    """Inputs, up to two convolutions, up to two dense layers; small, of up to `most` levels."""
+    small, many = st.integers(1, 3), st.integers(2, most)
     shape = inputs = (draw(small), draw(st.integers(1, 6)), draw(st.integers(1, 6)))
     layers: list[Layer] = []
     for _ in range(draw(st.integers(0, 2))):
         rows = draw(st.integers(1, min(shape[1], 3)))
         columns = draw(st.integers(1, min(shape[2], 3)))
-        layer = Convolution(rows, columns, draw(small))
+        layer = Convolution(rows, columns, draw(small), draw(many), draw(many))
         layers.append(layer)
         shape = (layer.filters, shape[1] - rows + 1, shape[2] - columns + 1)
-    layers += [Dense(size) for size in draw(st.lists(small, max_size=2))]
-    return inputs, [*layers, Dense(draw(small))]
+    sizes = draw(st.lists(small, min_size=1, max_size=3))
+    return inputs, [*layers, *(Dense(size, draw(many), draw(many)) for size in sizes)]
 
 
 def test_dense_arcs_go_target_by_target_and_source_by_source_each_with_its_own_weight() -> None:
@@ -166,7 +174,7 @@ def test_stacks_of_layers_are_numbered_like_their_twin(stack: Stack) -> None:
     assert len(shapes) == 1 + len(stack[1])
 
 
-@given(stacks())
+@given(stacks(most=2))
 @settings(max_examples=60)
 def test_arcs_are_ordered_by_target_and_then_by_source(stack: Stack) -> None:
     (source_of, target_of, _), _ = layered_arcs(*stack)
@@ -236,3 +244,54 @@ def test_networks_that_do_not_fit_into_memory_are_refused_before_they_are_built(
     monkeypatch.setattr(checks, "_free_memory", lambda: 1 << 30)
     with pytest.raises(RangeError, match=r"a network of 100000000 arcs needs about 6\.7 GiB"):
         Topology.dense(10_000, 10_000)
+
+
+# ---- levels and thresholds ----
+
+
+def test_levels_are_parallel_arcs_and_thresholds_are_arcs_from_a_constant() -> None:
+    arcs = [(0, 3), (0, 3), (1, 3), (1, 3), (2, 3)]
+    arcs += [(0, 4), (0, 4), (1, 4), (1, 4), (2, 4)]
+    arcs += [(3, 5), (3, 5), (3, 5), (4, 5), (4, 5), (4, 5), (2, 5), (2, 5)]
+    by_hand = Topology.from_arcs(arcs, inputs=3, outputs=1, has_constant=True)
+    topology = Topology.dense(2, 2, 1, weight_levels=[3, 4], threshold_levels=(3, 4))
+    assert topology == by_hand
+    notation = "fc(2, levels=3, thresholds=3) + out(levels=4, thresholds=4)"
+    assert Topology.parse(notation, inputs=2, outputs=1) == by_hand
+
+
+def test_the_weights_of_a_filter_have_levels_and_its_neurons_thresholds_of_their_own() -> None:
+    arcs = [(0, 3, 0), (0, 3, 1), (2, 3, 2), (1, 4, 0), (1, 4, 1), (2, 4, 3), (3, 5, 4), (4, 5, 5)]
+    by_hand = Topology.from_arcs(arcs, inputs=3, outputs=1, has_constant=True)
+    notation = "conv(1x1, levels=3, thresholds=3)"
+    assert Topology.parse(notation, inputs=(1, 2), outputs=1) == by_hand
+
+
+def test_one_number_of_levels_is_for_all_layers() -> None:
+    each = Topology.dense(3, 2, 2, weight_levels=[3, 3], threshold_levels=[5, 5])
+    assert Topology.dense(3, 2, 2, weight_levels=3, threshold_levels=5) == each
+
+
+def test_two_levels_are_single_arcs_without_a_constant() -> None:
+    topology = Topology.dense(3, 2, 1, weight_levels=2, threshold_levels=[2, 2])
+    assert topology == Topology.dense(3, 2, 1)
+    assert not Topology.dense(3, 2, 1, weight_levels=4).has_constant
+
+
+def test_shapes_of_layers_leave_out_the_constant() -> None:
+    topology = Topology.dense(3, 2, 1, threshold_levels=3)
+    assert topology.layer_shapes == ((3,), (2,), (1,))
+    assert (topology.input_count, topology.column_count, topology.node_count) == (4, 3, 7)
+
+
+@pytest.mark.parametrize("name", ["weight_levels", "threshold_levels"])
+@pytest.mark.parametrize("levels", [1, 0, 2.5, None, True, [3, 1], [3, "3"], "33"])
+def test_levels_are_whole_numbers_from_two(name: str, levels: Any) -> None:
+    with pytest.raises(RangeError, match=rf"{name} must be .*at least 2; got"):
+        Topology.dense(3, 2, 1, **{name: levels})
+
+
+@pytest.mark.parametrize("levels", [[3], [3, 3, 3], []])
+def test_levels_are_one_number_or_one_for_each_layer(levels: list[int]) -> None:
+    with pytest.raises(ShapeError, match="must be a number, or 2 of them, one for each layer"):
+        Topology.dense(3, 2, 1, weight_levels=levels)

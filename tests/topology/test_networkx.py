@@ -30,7 +30,11 @@ def test_a_topology_comes_back_the_same(topology: Topology) -> None:
 
 @pytest.mark.parametrize(
     "topology",
-    [Topology.dense(4, 3, 2), Topology.parse("conv(2x2x2)+fc(2)", inputs=(2, 3, 3), outputs=2)],
+    [
+        Topology.dense(4, 3, 2),
+        Topology.dense(4, 3, 2, weight_levels=3, threshold_levels=4),
+        Topology.parse("conv(2x2x2)+fc(2)", inputs=(2, 3, 3), outputs=2),
+    ],
 )
 def test_a_layered_topology_comes_back_the_same(topology: Topology) -> None:
     assert Topology.from_networkx(topology.to_networkx()) == topology
@@ -43,6 +47,16 @@ def test_the_graph_tells_roles_arc_numbers_and_weight_numbers() -> None:
     assert dict(graph.nodes(data="role")) == {0: "input", 1: "hidden", 2: "output"}
     edges = [(data["arc_number"], u, v, data["weight_number"]) for u, v, data in graph.edges.data()]
     assert sorted(edges) == [(0, 1, 2, 1), (1, 0, 1, 0), (2, 0, 1, 1)]
+
+
+def test_the_constant_is_a_role() -> None:
+    graph = Topology.dense(1, 1, threshold_levels=3).to_networkx()
+    assert dict(graph.nodes(data="role")) == {0: "input", 1: "constant", 2: "output"}
+    graph.add_node(3, role="constant")
+    with pytest.raises(
+        TopologyError, match=r"at most one node may have role='constant'; got \[1, 3"
+    ):
+        Topology.from_networkx(graph)
 
 
 def test_nodes_are_numbered_inputs_then_others_in_graph_order_then_outputs() -> None:

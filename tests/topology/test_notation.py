@@ -66,8 +66,42 @@ REFUSED = {
     "conv(6x2)": r"conv\(6x2\) must fit the layer before it, which has 5 rows and 7 columns",
     "conv(2x8)": "must fit the layer before it, which has 5 rows and 7 columns",
     "conv(3x3)+conv(4x2)": "must fit the layer before it, which has 3 rows and 5 columns",
+    "fc(4, levels=1)": r"levels=n and thresholds=n, each at most once, n from 2 .*; got 'levels=1'",
+    "fc(4, levels=0)": "n from 2",
+    "fc(4, levels=x)": "got 'levels=x'",
+    "fc(4, levels=)": "got 'levels='",
+    "fc(4, levels=-3)": "got 'levels=-3'",
+    "fc(4, levels=2.5)": "got 'levels=2.5'",
+    "fc(4, level=3)": "got 'level=3'",
+    "fc(4, levels=3, levels=3)": "each at most once",
+    "conv(3x3, thresholds=" + "9" * 5000 + ")": "of up to 9 digits; got 'thresholds=9",
+    "fc(4, 3)": A_LAYER,
+    "fc(levels=3, 4)": A_LAYER,
+    "fc(levels=3)": A_LAYER,
+    "fc(4), levels=3": A_LAYER,
+    "fc(4, levels=3": A_LAYER,
+    "out(3)": A_LAYER,
+    "out(4, levels=3)": A_LAYER,
+    "out(levels=3) + fc(4)": A_LAYER + r"'out\(levels=3\)'",
+    "out() + out()": A_LAYER,
     "garbage \x00 \N{SNOWMAN}": A_LAYER,
 }
+
+
+LEVELS = {
+    "fc(64, levels=3, thresholds=9)": [Dense(64, 3, 9), Dense(2)],
+    "fc(64,thresholds=9)": [Dense(64, 2, 9), Dense(2)],
+    "conv(3x3x2, levels=3, thresholds=5)": [Convolution(3, 3, 2, 3, 5), Dense(2)],
+    "CONV(3X3 , Levels = 4) + fc(5)": [Convolution(3, 3, 1, 4), Dense(5), Dense(2)],
+    "fc(4) + out(levels=4, thresholds=9)": [Dense(4), Dense(2, 4, 9)],
+    "fc(4) + out()": [Dense(4), Dense(2)],
+    "out(levels=4)": [Dense(2, 4)],
+}
+
+
+@pytest.mark.parametrize(("notation", "layers"), LEVELS.items(), ids=LEVELS.keys())
+def test_layers_may_have_levels_and_thresholds(notation: str, layers: list[Layer]) -> None:
+    assert read_notation(notation, (5, 5), 2) == ((1, 5, 5), layers)
 
 
 def hidden_layers(notation: str) -> list[Layer]:
@@ -76,9 +110,10 @@ def hidden_layers(notation: str) -> list[Layer]:
 
 def written(layer: Layer) -> str:
     if isinstance(layer, Convolution):
-        return f"conv({layer.rows}x{layer.columns}x{layer.filters})"
-    assert isinstance(layer, Dense)
-    return f"fc({layer.size})"
+        sizes = f"conv({layer.rows}x{layer.columns}x{layer.filters}"
+    else:
+        sizes = f"fc({layer.size}"
+    return f"{sizes}, levels={layer.levels}, thresholds={layer.thresholds})"
 
 
 @pytest.mark.parametrize(("notation", "layers"), PAPER.items(), ids=PAPER.keys())
@@ -166,8 +201,10 @@ def read_or_refused(notation: str) -> None:
         assert len(layers) == notation.count("+") + 1
 
 
-CONVOLUTIONS = st.builds(Convolution, st.integers(1, 2), st.integers(1, 2), st.integers(1, 99))
-DENSE_LAYERS = st.builds(Dense, st.integers(1, 9999))
+LEVEL_COUNTS = st.integers(2, 9), st.integers(2, 9)
+SIZES = st.integers(1, 2), st.integers(1, 2), st.integers(1, 9)
+CONVOLUTIONS = st.builds(Convolution, *SIZES, *LEVEL_COUNTS)
+DENSE_LAYERS = st.builds(Dense, st.integers(1, 999), *LEVEL_COUNTS)
 
 
 @given(st.lists(CONVOLUTIONS, max_size=3), st.lists(DENSE_LAYERS, min_size=1, max_size=3))

@@ -18,7 +18,8 @@ DENSE = Topology.dense(3, 2, 1)
 def cases(draw: st.DrawFn) -> tuple[Topology, list[int]]:
     """A topology and nodes to drop, some perhaps twice."""
     topology = draw(topologies())
-    droppable = list(range(topology.outputs.start))
+    nodes = range(topology.outputs.start)
+    droppable = [n for n in nodes if not (topology.has_constant and n == topology.column_count)]
     dropped = draw(st.lists(st.sampled_from(droppable), max_size=6)) if droppable else []
     return topology, dropped
 
@@ -38,13 +39,15 @@ class Twin:
             if source not in dropped and target not in dropped
         ]
         self.weights = sorted({arcs[arc][2] for arc in self.arcs})
-        self.inputs = [node for node in self.nodes if node < topology.input_count]
+        inputs = [node for node in self.nodes if node < topology.input_count]
+        self.columns = [node for node in inputs if node < topology.column_count]
         rows = [arcs[arc] for arc in self.arcs]
         self.topology = Topology.from_arcs(
             [(self.nodes.index(s), self.nodes.index(t), self.weights.index(w)) for s, t, w in rows],
-            inputs=len(self.inputs),
+            inputs=len(inputs),
             outputs=topology.output_count,
             nodes=len(self.nodes),
+            has_constant=topology.has_constant,
         )
 
 
@@ -60,7 +63,7 @@ def test_the_maps_back_equal_those_of_the_twin(case: tuple[Topology, list[int]])
     assert thinning.neuron_of.tolist() == twin.neurons
     assert thinning.arc_of.tolist() == twin.arcs
     assert thinning.weight_of.tolist() == twin.weights
-    assert thinning.input_columns.tolist() == twin.inputs
+    assert thinning.input_columns.tolist() == twin.columns
 
 
 @given(cases())
@@ -101,6 +104,13 @@ def test_nodes_may_be_given_in_any_order_container_and_repetition() -> None:
 def test_outputs_stay(dropped: list[int]) -> None:
     with pytest.raises(TopologyError, match="outputs must stay; got output 5 among the dropped"):
         DENSE.thin(dropped)
+
+
+def test_the_constant_stays() -> None:
+    topology = Topology.dense(3, 2, 1, threshold_levels=3)
+    with pytest.raises(TopologyError, match="the constant must stay; got node 3 among the dropped"):
+        topology.thin([0, 3])
+    assert topology.thin([0, 2]).topology == Topology.dense(1, 2, 1, threshold_levels=3)
 
 
 @pytest.mark.parametrize("node", [-1, 6])

@@ -240,6 +240,8 @@ def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
         "weights": topology.weight_count,
         "layer_shapes": topology.layer_shapes,
     }
+    if topology.has_constant:  # a key that older versions do not know
+        description["has_constant"] = True
     return {
         "description": np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
         **{name: getattr(topology, name).astype(np.int32) for name in ARCS},

@@ -32,12 +32,18 @@ def topology_of(arrays: dict[str, NDArray[Any]], *others: str) -> Topology:
     for name in ARCS:
         if arrays[name].dtype.kind != "i" or arrays[name].ndim != 1:
             raise FileFormatError(f"{name} must be a vector of whole numbers")
+    has_constant = description.get("has_constant", False)
+    if type(has_constant) is not bool:
+        raise FileFormatError(f"has_constant must be true or false; got {shown(has_constant)}")
     return Topology(
         input_count=_count(description, "inputs"),
         output_count=_count(description, "outputs"),
         node_count=_count(description, "nodes"),
         layer_shapes=_layer_shapes(description.get("layer_shapes")),
-        **{name: arrays[name] for name in ARCS},
+        has_constant=has_constant,
+        source_of=arrays["source_of"],
+        target_of=arrays["target_of"],
+        weight_of=arrays["weight_of"],
     )
 
 

@@ -12,9 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import IntVector, require_count, require_indices, require_memory
+from qubonn.checks import (
+    IntVector,
+    SpinMatrix,
+    require_count,
+    require_indices,
+    require_memory,
+)
 from qubonn.errors import RangeError, ShapeError, TopologyError
-from qubonn.topology.layers import Dense, Layer, Shape, layered_arcs, read_notation
+from qubonn.topology.layers import (
+    Dense,
+    Layer,
+    Shape,
+    has_thresholds,
+    layered_arcs,
+    read_notation,
+)
 from qubonn.topology.networkx import read_graph, to_graph
 
 if TYPE_CHECKING:
@@ -33,6 +46,9 @@ class Topology:
     carry one weight, run in parallel, skip layers or close cycles. Every node that is not an input
     has a bias of its own. Build one with `dense`, `parse`, `from_arcs` or `from_networkx`.
 
+    Parallel arcs are a weight of several levels. With `has_constant` the last input node is always
+    +1 and no column of the data: parallel arcs from it and the bias are an integer threshold.
+
     >>> topology = Topology.dense(25, 3, 2)
     >>> topology.node_count, topology.arc_count, topology.weight_count
     (30, 81, 81)
@@ -47,6 +63,7 @@ class Topology:
     target_of: IntVector
     weight_of: IntVector
     layer_shapes: tuple[Shape, ...] | None = None  # what `dense` and `parse` know; for pictures
+    has_constant: bool = False
 
     def __post_init__(self) -> None:
         self._require_sound_counts()
@@ -64,34 +81,58 @@ class Topology:
     # ---- constructors ----
 
     @classmethod
-    def dense(cls, *layer_sizes: int) -> "Topology":
-        """Connect each layer fully to the next; the first is the inputs, the last the outputs."""
+    def dense(
+        cls,
+        *layer_sizes: int,
+        weight_levels: int | Sequence[int] = 2,
+        threshold_levels: int | Sequence[int] = 2,
+    ) -> "Topology":
+        """Connect each layer fully to the next; the first is the inputs, the last the outputs.
+
+        Levels are a number, or one for each layer after the inputs: of n levels, a weight is n - 1
+        parallel arcs, and a threshold is the bias and n - 2 arcs from the constant.
+
+        >>> Topology.dense(25, 3, 2, weight_levels=3, threshold_levels=[4, 2])
+        Topology(25 -> 3 -> 2: 31 nodes, 168 arcs, 168 weights, one constant)
+        """
         if len(layer_sizes) < 2:
             raise TopologyError(
                 f"dense needs at least two layer sizes, inputs and outputs; got {layer_sizes}"
             )
         inputs, *others = (require_count("a layer size", size) for size in layer_sizes)
-        return cls._of_layers((inputs,), [Dense(size) for size in others])
+        levels = _for_each_layer("weight_levels", weight_levels, len(others))
+        thresholds = _for_each_layer("threshold_levels", threshold_levels, len(others))
+        return cls._of_layers((inputs,), list(map(Dense, others, levels, thresholds)))
 
     @classmethod
     def parse(cls, notation: str, *, inputs: int | Sequence[int], outputs: int) -> "Topology":
         """Read hidden layers in the paper's notation; a fully connected output layer follows.
 
-        `inputs` is a number of nodes, or (rows, columns), or (channels, rows, columns).
+        `inputs` is a number of nodes, or (rows, columns), or (channels, rows, columns). Layers may
+        have ``levels`` of weights and ``thresholds``, as in `dense`; ``out()`` is the output layer.
 
         >>> Topology.parse("conv(3x3x2) + fc(4)", inputs=(5, 5), outputs=2)
         Topology((1, 5, 5) -> (2, 3, 3) -> 4 -> 2: 49 nodes, 242 arcs, 98 weights)
+        >>> Topology.parse("fc(4, levels=3) + out(thresholds=9)", inputs=9, outputs=2)
+        Topology(9 -> 4 -> 2: 16 nodes, 94 arcs, 94 weights, one constant)
         """
         return cls._of_layers(*read_notation(notation, inputs, outputs))
 
     @classmethod
     def from_arcs(
-        cls, arcs: Arcs, *, inputs: int, outputs: int, nodes: int | None = None
+        cls,
+        arcs: Arcs,
+        *,
+        inputs: int,
+        outputs: int,
+        nodes: int | None = None,
+        has_constant: bool = False,
     ) -> "Topology":
         """Build any graph from (source, target) or (source, target, weight) triples.
 
         The first `inputs` nodes are inputs, the last `outputs` nodes are outputs; `nodes` is one
         more than the largest node number unless given. Without weight numbers each arc has its own.
+        With `has_constant` the last of the inputs is always +1.
 
         >>> Topology.from_arcs([(0, 2), (1, 2), (2, 3), (3, 2)], inputs=2, outputs=1)
         Topology(2 inputs, 1 hidden, 1 output: 4 nodes, 4 arcs, 4 weights, cyclic)
@@ -101,7 +142,8 @@ class Topology:
         least = require_count("inputs", inputs, least=0) + require_count("outputs", outputs)
         node_count = max(largest + 1, least) if nodes is None else require_count("nodes", nodes)
         weights = table[:, 2] if table.shape[1] == 3 else np.arange(len(table))
-        return cls(inputs, outputs, node_count, table[:, 0], table[:, 1], weights)
+        arrays = table[:, 0], table[:, 1], weights
+        return cls(inputs, outputs, node_count, *arrays, has_constant=has_constant)
 
     @classmethod
     def from_networkx(
@@ -114,9 +156,9 @@ class Topology:
         """Read a networkx directed (multi)graph.
 
         `inputs` and `outputs` list graph nodes in order; without them, nodes whose attribute `role`
-        is "input" or "output" are used. Nodes are numbered inputs, others in graph order, outputs;
-        arcs in the order of graph.edges, unless all have an attribute `arc_number`. Edges with the
-        same attribute `weight_number` share a weight.
+        is "input" or "output" are used. Nodes are numbered inputs, the one of role "constant" if
+        any, others in graph order, outputs; arcs in the order of graph.edges, unless all have an
+        attribute `arc_number`. Edges with the same attribute `weight_number` share a weight.
         """
         return cls.from_arcs(**read_graph(graph, inputs, outputs))
 
@@ -148,8 +190,20 @@ class Topology:
 
     @property
     def inputs(self) -> range:
-        """Input nodes, N_0 in the paper."""
+        """Input nodes, N_0 in the paper; the constant among them."""
         return range(self.input_count)
+
+    @property
+    def column_count(self) -> int:
+        """Number of columns of the data: all inputs but the constant."""
+        return self.input_count - self.has_constant
+
+    def with_constant(self, input_spins: SpinMatrix) -> SpinMatrix:
+        """Return the spins of all inputs: the columns of the data, and the constant if any."""
+        if not self.has_constant:
+            return input_spins
+        ones = np.ones((*input_spins.shape[:-1], 1), dtype=input_spins.dtype)
+        return np.concatenate([input_spins, ones], axis=-1)
 
     @property
     def outputs(self) -> range:
@@ -237,7 +291,7 @@ class Topology:
         return arcs[is_inside]
 
     def thin(self, dropped: Iterable[int]) -> "Thinning":
-        """Remove the `dropped` nodes and every arc that touches one; outputs stay.
+        """Remove the `dropped` nodes and every arc that touches one; outputs and constant stay.
 
         A weight is removed when its last arc is. A neuron that loses all predecessors stays, with
         its bias alone. Paper, section "A dropout algorithm".
@@ -254,6 +308,10 @@ class Topology:
             raise TopologyError(
                 f"outputs must stay; got output {outputs[0]} among the dropped nodes"
             )
+        if self.has_constant and self.column_count in nodes:
+            raise TopologyError(
+                f"the constant must stay; got node {self.column_count} among the dropped nodes"
+            )
         is_kept = np.ones(self.node_count, dtype=bool)
         is_kept[nodes] = False
         arcs = np.flatnonzero(is_kept[self.source_of] & is_kept[self.target_of])
@@ -262,7 +320,8 @@ class Topology:
         number = np.cumsum(is_kept) - 1
         sources, targets = number[self.source_of[arcs]], number[self.target_of[arcs]]
         counts = input_count, self.output_count, len(nodes_left)
-        thinned = Topology(*counts, sources, targets, weight_of)
+        arrays = sources, targets, weight_of
+        thinned = Topology(*counts, *arrays, has_constant=self.has_constant)
         return Thinning(
             topology=thinned,
             node_of=_read_only(nodes_left),
@@ -292,24 +351,27 @@ class Topology:
 
     def __repr__(self) -> str:
         if self.layer_shapes is None:
-            inputs, outputs = _some(self.input_count, "input"), _some(self.output_count, "output")
+            inputs, outputs = _some(self.column_count, "input"), _some(self.output_count, "output")
             what = f"{inputs}, {self.hidden_count} hidden, {outputs}"
         else:
             what = " -> ".join(str(s[0]) if len(s) == 1 else str(s) for s in self.layer_shapes)
         counted = {"node": self.node_count, "arc": self.arc_count, "weight": self.weight_count}
         counts = ", ".join(_some(count, thing) for thing, count in counted.items())
-        return f"Topology({what}: {counts}{'' if self.is_acyclic else ', cyclic'})"
+        constant, cyclic = ", one constant" * self.has_constant, ", cyclic" * (not self.is_acyclic)
+        return f"Topology({what}: {counts}{constant}{cyclic})"
 
     # ---- helpers ----
 
     @classmethod
     def _of_layers(cls, shape: Shape, layers: list[Layer]) -> "Topology":
         arcs, shapes = layered_arcs(shape, layers)
-        sizes = [prod(shape) for shape in shapes]
-        return cls(sizes[0], sizes[-1], sum(sizes), *arcs, shapes)
+        sizes, constant = [prod(shape) for shape in shapes], has_thresholds(layers)
+        return cls(sizes[0] + constant, sizes[-1], sum(sizes) + constant, *arcs, shapes, constant)
 
     def _require_sound_counts(self) -> None:
-        for name, least in (("input_count", 0), ("output_count", 1), ("node_count", 1)):
+        object.__setattr__(self, "has_constant", bool(self.has_constant))
+        least_inputs = int(self.has_constant)
+        for name, least in (("input_count", least_inputs), ("output_count", 1), ("node_count", 1)):
             noun = name.removesuffix("_count") + "s"
             count = require_count(noun, getattr(self, name), least=least)
             object.__setattr__(self, name, count)
@@ -334,9 +396,9 @@ class Topology:
             raise TopologyError(
                 f"weights must be numbered 0, 1, 2, ... without gaps; weight {unused[0]} has no arc"
             )
-        total = sum(map(prod, self.layer_shapes or ()))
-        if self.layer_shapes is not None and total != self.node_count:
-            raise TopologyError(f"layer_shapes must add up to {self.node_count} nodes; got {total}")
+        total, wanted = sum(map(prod, self.layer_shapes or ())), self.node_count - self.has_constant
+        if self.layer_shapes is not None and total != wanted:
+            raise TopologyError(f"layer_shapes must add up to {wanted} nodes; got {total}")
 
     def _uncut_arcs(self, cut: tuple[int, ...]) -> IntVector:
         nodes = require_indices("cut nodes", cut, below=self.node_count)
@@ -359,7 +421,7 @@ class Thinning:
     @property
     def input_columns(self) -> IntVector:
         """Columns of the original inputs that the thinned network still reads."""
-        return self.node_of[: self.topology.input_count]
+        return self.node_of[: self.topology.column_count]
 
 
 def _ranges(starts: IntVector, ends: IntVector) -> IntVector:
@@ -386,6 +448,16 @@ def _arc_table(arcs: Arcs) -> NDArray[np.int64]:
     if table.min() < 0:
         raise RangeError(f"arcs must name nodes and weights by numbers from 0; got {table.min()}")
     return table.astype(np.int64)
+
+
+def _for_each_layer(name: str, levels: int | Sequence[int], layer_count: int) -> list[int]:
+    each = list(levels) if isinstance(levels, Iterable) else [levels] * layer_count
+    if len(each) != layer_count:
+        raise ShapeError(
+            f"{name} must be a number, or {layer_count} of them, one for each layer after the "
+            f"inputs; got {levels!r:.60}"
+        )
+    return [require_count(name, one, least=2) for one in each]
 
 
 def _read_only(array: IntVector) -> IntVector:

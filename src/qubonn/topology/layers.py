@@ -1,8 +1,9 @@
 """Layers that connect one sheet of nodes to the next, and the paper's notation for them.
 
 Text such as ``conv(3x3x2)+fc(4)`` -> layers -> arcs.  Paper, caption of tab:networks.  Numbering is
-part of the interface: targets in order, and for each target its sources in order; convolution
-weights filter by filter, then channel, row and column.
+part of the interface: targets in order, for each target its sources in order, for each source its
+parallel arcs, and last the arcs from the constant; convolution weights filter by filter, then
+channel, row, column and parallel arc, then those of thresholds neuron by neuron.
 """
 
 import re
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, require_count, require_memory
 from qubonn.errors import NotationError, RangeError, ShapeError
@@ -19,39 +21,48 @@ BYTES_PER_ARC = 72  # at the peak of building; a third of it stays
 
 Shape = tuple[int, ...]  # (nodes,) or (channels, rows, columns)
 Arcs = tuple[IntVector, IntVector, IntVector]  # source, target and weight, each counted from 0
+CONSTANT = -1  # as a source, until nodes are numbered
 
 
 @dataclass(frozen=True)
 class Dense:
-    """Every node reads every node of the layer before, each arc with its own weight."""
+    """Every node reads every node of the layer before, each arc with its own weight.
+
+    A weight of n levels is n - 1 parallel arcs; a threshold of n levels is the bias and n - 2 arcs
+    from the constant.
+    """
 
     size: int
+    levels: int = 2
+    thresholds: int = 2
 
     def shape_after(self, before: Shape) -> Shape:
         """Return the shape of this layer."""
         return (self.size,)
 
     def arc_count_from(self, before: Shape) -> int:
-        """Return the number of arcs from a layer of shape `before`."""
-        return self.size * prod(before)
+        """Return the number of arcs from a layer of shape `before`, and from the constant."""
+        return self.size * (prod(before) * (self.levels - 1) + self.thresholds - 2)
 
     def arcs_from(self, before: Shape) -> Arcs:
-        """Return the arcs from a layer of shape `before`."""
-        source_count = prod(before)
-        targets, sources = np.divmod(np.arange(self.size * source_count), source_count)
-        return sources, targets, np.arange(self.size * source_count)
+        """Return the arcs from a layer of shape `before`, and from the constant."""
+        sources = np.broadcast_to(np.arange(prod(before)), (self.size, prod(before)))
+        sources, targets = _parallel(sources, self.levels, self.thresholds)
+        return sources, targets, np.arange(len(sources))
 
 
 @dataclass(frozen=True)
 class Convolution:
     """Filters slide over the layer before, one step at a time, without padding; weights are shared.
 
-    A filter spans all channels of the layer before. Biases stay one per neuron.
+    A filter spans all channels of the layer before. Biases and thresholds stay one per neuron.
     """
 
     rows: int
     columns: int
     filters: int = 1
+    levels: int = 2
+    thresholds: int = 2
 
     def shape_after(self, before: Shape) -> Shape:
         """Return the shape of this layer."""
@@ -59,19 +70,31 @@ class Convolution:
         return (self.filters, rows - self.rows + 1, columns - self.columns + 1)
 
     def arc_count_from(self, before: Shape) -> int:
-        """Return the number of arcs from a layer of shape `before`."""
-        return prod(self.shape_after(before)) * before[0] * self.rows * self.columns
+        """Return the number of arcs from a layer of shape `before`, and from the constant."""
+        fan_in = before[0] * self.rows * self.columns * (self.levels - 1) + self.thresholds - 2
+        return prod(self.shape_after(before)) * fan_in
 
     def arcs_from(self, before: Shape) -> Arcs:
-        """Return the arcs from a layer of shape `before`."""
+        """Return the arcs from a layer of shape `before`, and from the constant."""
         channels, in_rows, in_columns = before
         axes = (*self.shape_after(before), channels, self.rows, self.columns)
-        index = np.indices(axes, dtype=np.int64).reshape(6, -1)
+        index = np.indices(axes, dtype=np.int64).reshape(6, prod(axes[:3]), -1)
         out_filter, out_row, out_column, channel, row, column = index
         sources = (channel * in_rows + out_row + row) * in_columns + out_column + column
-        targets = (out_filter * axes[1] + out_row) * axes[2] + out_column
         weights = ((out_filter * channels + channel) * self.rows + row) * self.columns + column
-        return sources, targets, weights
+        sources, targets = _parallel(sources, self.levels, self.thresholds)
+        parallel = weights[..., None] * (self.levels - 1) + np.arange(self.levels - 1)
+        own_count = len(weights) * (self.thresholds - 2)
+        own = parallel.max() + 1 + np.arange(own_count).reshape(len(weights), -1)
+        shared = parallel.reshape(len(weights), -1)
+        return sources, targets, np.concatenate([shared, own], axis=1).reshape(-1)
+
+
+def _parallel(sources: NDArray[np.int64], levels: int, thresholds: int) -> tuple[IntVector, ...]:
+    """Return sources and targets of all arcs; `sources` has a row for each target."""
+    sources = np.repeat(sources, levels - 1, axis=1)
+    sources = np.pad(sources, ((0, 0), (0, thresholds - 2)), constant_values=CONSTANT)
+    return sources.reshape(-1), np.repeat(np.arange(len(sources)), sources.shape[1])
 
 
 Layer = Dense | Convolution
@@ -88,35 +111,47 @@ def require_room(shape: Shape, layers: list[Layer]) -> None:
 
 
 def layered_arcs(shape: Shape, layers: list[Layer]) -> tuple[Arcs, tuple[Shape, ...]]:
-    """Return source, target and weight of every arc, and the shapes of inputs and layers."""
+    """Return source, target and weight of every arc, and the shapes of inputs and layers.
+
+    The constant, where a layer has thresholds, is numbered after the inputs.
+    """
     require_room(shape, layers)
     shapes, parts = [shape], []
-    node_count = weight_count = 0
+    first_source = weight_count = 0
+    first_target = prod(shape) + has_thresholds(layers)
     for layer in layers:
         sources, targets, weights = layer.arcs_from(shapes[-1])
-        before = prod(shapes[-1])
-        parts.append((sources + node_count, targets + node_count + before, weights + weight_count))
-        node_count += before
-        weight_count += int(weights.max()) + 1
+        sources = np.where(sources == CONSTANT, prod(shape), sources + first_source)
+        parts.append((sources, targets + first_target, weights + weight_count))
         shapes.append(layer.shape_after(shapes[-1]))
+        first_source, first_target = first_target, first_target + prod(shapes[-1])
+        weight_count += int(weights.max()) + 1
     source_of, target_of, weight_of = (np.concatenate(part) for part in zip(*parts, strict=True))
     return (source_of, target_of, weight_of), tuple(shapes)
+
+
+def has_thresholds(layers: list[Layer]) -> bool:
+    """Return whether some thresholds need a constant."""
+    return any(layer.thresholds > 2 for layer in layers)
 
 
 # ---- the notation of the paper ----
 
 _CONVOLUTION = re.compile(r"conv\((\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?\)")
 _DENSE = re.compile(r"fc\((\d{1,9})\)")
+_OPTION = re.compile(r"(?:(?<=\()|,)(\w+)=([^,()]*)(?=[,)])")
 
 
 def read_notation(notation: str, inputs: int | Sequence[int], outputs: int) -> Stack:
     """Return the shape of the inputs, the hidden layers and the dense output layer."""
     shape = input_shape = _input_shape(inputs)
     layers: list[Layer] = []
-    for text in _split(notation):
+    texts = _split(notation)
+    last = texts.pop() if texts[-1].startswith("out(") else "out()"
+    for text in texts:
         layers.append(_read_layer(text, shape))
         shape = layers[-1].shape_after(shape)
-    layers.append(Dense(require_count("outputs", outputs)))
+    layers.append(_read_layer(last, shape, require_count("outputs", outputs)))
     try:
         require_room(input_shape, layers)
     except RangeError as error:
@@ -138,17 +173,35 @@ def _split(notation: str) -> list[str]:
     return compact.split("+")
 
 
-def _read_layer(text: str, before: Shape) -> Layer:
-    if match := _CONVOLUTION.fullmatch(text):
-        sizes = [int(size) for size in match.groups(default="1")]
-        if all(sizes):
-            return _fitting(Convolution(*sizes), before, text)
-    if (match := _DENSE.fullmatch(text)) and int(match[1]):
-        return Dense(int(match[1]))
+def _read_layer(text: str, before: Shape, outputs: int = 0) -> Layer:
+    """Read a layer and its options; ``out()`` where `outputs` are given."""
+    options, sizes = _read_options(text), _OPTION.sub("", text)
+    if match := _CONVOLUTION.fullmatch(sizes):
+        numbers = [int(size) for size in match.groups(default="1")]
+        if all(numbers):
+            return _fitting(Convolution(*numbers, **options), before, text)
+    if (match := _DENSE.fullmatch(sizes)) and int(match[1]):
+        return Dense(int(match[1]), **options)
+    if outputs and sizes == "out()":
+        return Dense(outputs, **options)
     raise NotationError(
         "a layer must be fc(neurons), conv(rows x columns) or conv(rows x columns x filters), with "
-        f"positive numbers of up to 9 digits, joined by +; got {text!r:.60}"
+        "positive numbers of up to 9 digits, or out() as the last, joined by +; "
+        f"got {text!r:.60}"
     )
+
+
+def _read_options(text: str) -> dict[str, int]:
+    options: dict[str, int] = {}
+    for name, value in _OPTION.findall(text):
+        is_known = name in ("levels", "thresholds") and name not in options
+        if not is_known or not re.fullmatch(r"\d{1,9}", value) or int(value) < 2:
+            raise NotationError(
+                "options of a layer must be levels=n and thresholds=n, each at most once, n from 2 "
+                f"and of up to 9 digits; got {f'{name}={value}'!r:.60}"
+            )
+        options[name] = int(value)
+    return options
 
 
 def _fitting(layer: Convolution, before: Shape, text: str) -> Convolution:

@@ -23,6 +23,10 @@ def read_graph(
         )
     first = _with_role(graph, "input") if inputs is None else list(inputs)
     last = _with_role(graph, "output") if outputs is None else list(outputs)
+    constants = _with_role(graph, "constant")
+    if len(constants) > 1:
+        raise TopologyError(f"at most one node may have role='constant'; got {constants!r:.60}")
+    first += constants
     named = _different_nodes(graph, [*first, *last])
     if not last:
         raise TopologyError(
@@ -35,7 +39,8 @@ def read_graph(
         edges.sort(key=lambda edge: edge[2]["arc_number"])
     weights = _weight_numbers([data for *_, data in edges])
     arcs = [(u, v, weight) for (u, v, _), weight in zip(edges, weights, strict=True)]
-    return {"arcs": arcs, "inputs": len(first), "outputs": len(last), "nodes": len(number)}
+    counts = {"inputs": len(first), "outputs": len(last), "nodes": len(number)}
+    return {"arcs": arcs, **counts, "has_constant": bool(constants)}
 
 
 def to_graph(topology: "Topology") -> Any:
@@ -47,6 +52,8 @@ def to_graph(topology: "Topology") -> Any:
     graph = networkx.MultiDiGraph()
     for node in range(topology.node_count):
         role = "input" if node in topology.inputs else "hidden"
+        if topology.has_constant and node == topology.column_count:
+            role = "constant"
         graph.add_node(node, role="output" if node in topology.outputs else role)
     columns = (topology.source_of, topology.target_of, topology.weight_of)
     for arc, (source, target, weight) in enumerate(zip(*map(list, columns), strict=True)):
