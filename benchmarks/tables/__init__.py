@@ -1,0 +1,1 @@
+"""A package also where PyTables, of the same name, is installed."""
