@@ -41,8 +41,10 @@ class Reading:
             label: int(bit) for label, bit in zip(problem.variables.labels, bits, strict=True)
         }
         for k in self.examples:
-            for i, node in enumerate(self.topology.inputs):
-                self.value["activation", k, node] = (int(problem.input_spins[k, i]) + 1) // 2
+            for node in self.topology.inputs:
+                self.value["activation", k, node] = 1  # the constant
+            for node, spin in enumerate(problem.input_spins[k].tolist()):
+                self.value["activation", k, node] = (spin + 1) // 2
             if problem.has_fixed_outputs:
                 for i, node in enumerate(self.topology.outputs):
                     self.value["activation", k, node] = (int(problem.output_spins[k, i]) + 1) // 2
@@ -139,7 +141,7 @@ def consistent_states(network: qn.BinaryNetwork, inputs: list[int]) -> Iterator[
     """All activations in which every neuron is f of what it listens to; cycles or not."""
     topology = network.topology
     for spins in product((-1, 1), repeat=topology.neuron_count):
-        x = [*inputs, *spins]
+        x = [*inputs, *[1] * topology.has_constant, *spins]
         sums = [0] * topology.node_count
         for arc in range(topology.arc_count):
             weight = int(network.weight_spins[topology.weight_of[arc]])

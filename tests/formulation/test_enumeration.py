@@ -25,6 +25,25 @@ TINY: dict[str, tuple[qn.Topology, list[list[int]]]] = {
         qn.Topology.from_arcs([(0, 1, 0), (0, 1, 0), (1, 2, 1), (1, 2, 1)], inputs=1, outputs=1),
         [[1], [-1]],
     ),
+    "three levels": (qn.Topology.dense(2, 1, weight_levels=3), [[1, 1], [1, -1], [-1, -1]]),
+    "four levels after a neuron": (qn.Topology.dense(1, 1, 1, weight_levels=[2, 4]), [[1]]),
+    "thresholds": (
+        qn.Topology.dense(2, 1, threshold_levels=5),
+        [[1, 1], [1, -1], [-1, -1]],
+    ),
+    "levels and thresholds": (
+        qn.Topology.dense(1, 1, 1, weight_levels=[3, 2], threshold_levels=[3, 4]),
+        [[1]],
+    ),
+    "shared levels": (
+        qn.Topology.from_arcs(
+            [(0, 3, 0), (0, 3, 1), (2, 3, 2), (1, 4, 0), (1, 4, 1), (2, 4, 3)],
+            inputs=3,
+            outputs=2,
+            has_constant=True,
+        ),
+        [[1, -1]],
+    ),
     "skip": (
         qn.Topology.from_arcs([(0, 1), (1, 2), (0, 2)], inputs=1, outputs=1),
         [[1], [-1]],

@@ -22,7 +22,9 @@ def topologies(draw: st.DrawFn) -> qn.Topology:
     names = draw(st.lists(st.integers(0, 4), min_size=len(pairs), max_size=len(pairs)))
     number = {name: index for index, name in enumerate(dict.fromkeys(names))}
     arcs = [(*pair, number[name]) for pair, name in zip(pairs, names, strict=True)]
-    return qn.Topology.from_arcs(arcs, inputs=inputs, outputs=outputs, nodes=nodes)
+    has_constant = inputs > 0 and draw(st.booleans())
+    counts = {"inputs": inputs, "outputs": outputs, "nodes": nodes}
+    return qn.Topology.from_arcs(arcs, **counts, has_constant=has_constant)
 
 
 @st.composite
@@ -38,7 +40,7 @@ def problems(draw: st.DrawFn) -> qn.TrainingProblem:
     )
     return qn.TrainingProblem(
         topology,
-        generator.normal(size=(examples, topology.input_count)).round(1),
+        generator.normal(size=(examples, topology.column_count)).round(1),
         generator.choice([-1, 1], size=(examples, topology.output_count)),
         product_strength=scale(draw(st.integers(0, 5))),
         margin_strength=scale(draw(st.integers(0, 5))),

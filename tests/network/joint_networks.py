@@ -24,7 +24,9 @@ def topologies(draw: st.DrawFn) -> qn.Topology:
     rows = [row for row in draw(st.lists(arc, max_size=50)) if rank[row[0]] < rank[row[1]]]
     names = sorted({name for _, _, name in rows})
     arcs = [(source, target, names.index(name)) for source, target, name in rows]
-    return qn.Topology.from_arcs(arcs, inputs=inputs, outputs=outputs, nodes=nodes)
+    has_constant = inputs > 0 and draw(st.booleans())
+    counts = {"inputs": inputs, "outputs": outputs, "nodes": nodes}
+    return qn.Topology.from_arcs(arcs, **counts, has_constant=has_constant)
 
 
 @st.composite
@@ -35,7 +37,7 @@ def committees(draw: st.DrawFn, *, most: int = 1) -> list[qn.BinaryNetwork]:
 
 
 def some_inputs(network: qn.BinaryNetwork, seed: int, rows: int = 3) -> Any:
-    return np.random.default_rng(seed).choice([-1, 1], (rows, network.topology.input_count))
+    return np.random.default_rng(seed).choice([-1, 1], (rows, network.topology.column_count))
 
 
 def slow_class(members: list[qn.BinaryNetwork], row: Row, reading: Reading) -> Row:
@@ -52,7 +54,7 @@ def slow_class(members: list[qn.BinaryNetwork], row: Row, reading: Reading) -> R
 
 def slow_sums(network: qn.BinaryNetwork, row: Row) -> dict[int, int]:
     topology = network.topology
-    spins, sums = dict(enumerate(row)), {}
+    spins, sums = dict.fromkeys(topology.inputs, 1) | dict(enumerate(row)), {}
     for level in topology.levels():
         for node in level.tolist():
             sums[node] = int(network.bias_spins[node - topology.input_count])
@@ -86,6 +88,8 @@ def slow_bound(members: list[qn.BinaryNetwork], row: Row, reading: Reading) -> i
     spin: dict[tuple[int, int], int] = {}
     for m, member in enumerate(members):
         sums = slow_sums(member, row)
+        for node in member.topology.inputs:  # the constant never changes
+            reach[m, node], spin[m, node] = never, 1
         for node, value in enumerate(row):
             reach[m, node], spin[m, node] = 1, value
         for level in member.topology.levels():

@@ -1,4 +1,4 @@
-"""Small random networks for hypothesis: skips, parallel and shared arcs, loops, lonely nodes."""
+"""Small random networks for hypothesis: parallel and shared arcs, a constant, loops."""
 
 import numpy as np
 from hypothesis import strategies as st
@@ -20,7 +20,9 @@ def topologies(draw: st.DrawFn, *, is_acyclic: bool = False, most_hidden: int = 
         rows = [row for row in rows if rank[row[0]] < rank[row[1]]]
     names = sorted({name for _, _, name in rows})
     arcs = [(source, target, names.index(name)) for source, target, name in rows]
-    return qn.Topology.from_arcs(arcs, inputs=inputs, outputs=outputs, nodes=nodes)
+    has_constant = inputs > 0 and draw(st.booleans())
+    counts = {"inputs": inputs, "outputs": outputs, "nodes": nodes}
+    return qn.Topology.from_arcs(arcs, **counts, has_constant=has_constant)
 
 
 @st.composite
@@ -31,7 +33,7 @@ def networks(draw: st.DrawFn, *, is_acyclic: bool = False) -> qn.BinaryNetwork:
 
 def random_inputs(network: qn.BinaryNetwork, rows: int, seed: int) -> list[list[float]]:
     """Multiples of a half, zeros among them."""
-    shape = (rows, network.topology.input_count)
+    shape = (rows, network.topology.column_count)
     halves = np.random.default_rng(seed).integers(-2, 3, shape) / 2
     return [[float(value) for value in row] for row in halves]
 
@@ -50,7 +52,7 @@ def slow_sum(network: qn.BinaryNetwork, spins: dict[int, int], node: int) -> int
 def slow_magnitudes(network: qn.BinaryNetwork, row: list[float]) -> dict[int, int]:
     """|b_j + sum of w_ij x_i| by neuron, for one example."""
     topology = network.topology
-    spins = {node: f(row[node]) for node in topology.inputs}
+    spins = dict.fromkeys(topology.inputs, 1) | {node: f(x) for node, x in enumerate(row)}
     sums: dict[int, int] = {}
     for level in topology.levels():
         sums |= {node: slow_sum(network, spins, node) for node in level.tolist()}

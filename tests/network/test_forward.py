@@ -27,6 +27,13 @@ GRAPHS = {
     "shared": qn.Topology.from_arcs(
         [(0, 2, 0), (1, 2, 0), (2, 3, 1), (0, 3, 0), (1, 3, 1), (1, 3, 1)], inputs=2, outputs=1
     ),
+    "levels": qn.Topology.dense(7, 5, 3, weight_levels=[3, 4], threshold_levels=[5, 2]),
+    "thresholds": qn.Topology.parse(
+        "conv(2x2x2, levels=3, thresholds=4) + out(thresholds=3)", inputs=(4, 4), outputs=2
+    ),
+    "constant alone": qn.Topology.from_arcs(
+        [(0, 1), (0, 1), (0, 2)], inputs=1, outputs=1, has_constant=True
+    ),
     "lonely": qn.Topology.from_arcs([(0, 4), (4, 7)], inputs=3, outputs=2, nodes=8),
     "no arcs": qn.Topology.from_arcs([], inputs=2, outputs=2),
     "no inputs": qn.Topology.from_arcs([(0, 1), (0, 2), (1, 2)], inputs=0, outputs=1),
@@ -38,7 +45,7 @@ CYCLIC = qn.Topology.from_arcs([(0, 1), (1, 2), (2, 1)], inputs=1, outputs=1)
 def slow_pass(network: qn.BinaryNetwork, row: list[float]) -> tuple[list[int], list[int]]:
     """Spins of all nodes and sums of all neurons of one example, each as soon as it is known."""
     topology = network.topology
-    spins = {node: f(row[node]) for node in topology.inputs}
+    spins = dict.fromkeys(topology.inputs, 1) | {node: f(x) for node, x in enumerate(row)}
     sums: dict[int, int] = {}
     while len(spins) < topology.node_count:
         for node in range(topology.input_count, topology.node_count):

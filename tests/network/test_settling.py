@@ -36,10 +36,16 @@ def slow_clamped_states(
 ) -> list[list[int]]:
     """All states with the clamped spins in which every other neuron is f of what it hears."""
     topology = network.topology
-    free = [node for node in range(len(inputs), topology.node_count) if node not in clamped]
+    first = topology.input_count
+    free = [node for node in range(first, topology.node_count) if node not in clamped]
     found = []
     for spins in product((-1, 1), repeat=len(free)):
-        x = dict(enumerate(inputs)) | clamped | dict(zip(free, spins, strict=True))
+        x = (
+            dict.fromkeys(topology.inputs, 1)
+            | dict(enumerate(inputs))
+            | clamped
+            | dict(zip(free, spins, strict=True))
+        )
         if all(x[node] == f(slow_sum(network, x, node)) for node in free):
             found.append([x[node] for node in sorted(x)])
     return found
@@ -63,7 +69,7 @@ def memory_of(spins: int, patterns: NDArray[np.int64]) -> qn.BinaryNetwork:
 def test_the_states_and_the_outcome_are_those_of_brute_force(
     network: qn.BinaryNetwork, seed: int
 ) -> None:
-    inputs = random_spins(network.topology.input_count, seed)
+    inputs = random_spins(network.topology.column_count, seed)
     expected = list(consistent_states(network, inputs))
     settled = network.settle(inputs, start_count=4, sweep_count=10)
     assert sorted(states_of(settled)) == sorted(expected)
@@ -85,7 +91,7 @@ def test_every_outcome_of_the_exact_search_can_happen() -> None:
 def test_without_the_exact_search_states_are_consistent_and_nothing_more_is_claimed(
     network: qn.BinaryNetwork, seed: int
 ) -> None:
-    inputs = random_spins(network.topology.input_count, seed)
+    inputs = random_spins(network.topology.column_count, seed)
     expected = list(consistent_states(network, inputs))
     settled = network.settle(inputs, exact_limit=0, start_count=3, sweep_count=5)
     found = states_of(settled)
@@ -112,7 +118,7 @@ def test_clamped_neurons_keep_their_spin_and_need_not_be_consistent(
     network: qn.BinaryNetwork, seed: int, data: st.DataObject
 ) -> None:
     topology = network.topology
-    inputs = random_spins(topology.input_count, seed)
+    inputs = random_spins(topology.column_count, seed)
     neurons = range(topology.input_count, topology.node_count)
     clamped = data.draw(st.dictionaries(st.sampled_from(neurons), st.sampled_from([-1, 1])))
     expected = slow_clamped_states(network, inputs, clamped)
@@ -139,7 +145,7 @@ def test_an_acyclic_network_settles_to_its_forward_pass(
 def test_the_closest_state_is_the_first_consistent_one_or_keeps_at_least_the_inputs(
     network: qn.BinaryNetwork, seed: int
 ) -> None:
-    inputs = random_spins(network.topology.input_count, seed)
+    inputs = random_spins(network.topology.column_count, seed)
     settled = network.settle(inputs, start_count=2, sweep_count=3)
     assert set(settled.closest.tolist()) <= {-1, 1}
     assert settled.closest[: len(inputs)].tolist() == inputs
@@ -208,7 +214,7 @@ def test_real_inputs_are_binarised_as_in_the_forward_pass() -> None:
 @settings(max_examples=40, deadline=None)
 @given(networks(), SEEDS)
 def test_the_same_seed_gives_the_same_result(network: qn.BinaryNetwork, seed: int) -> None:
-    inputs = random_spins(network.topology.input_count, seed)
+    inputs = random_spins(network.topology.column_count, seed)
     once, again = (network.settle(inputs, seed=seed, sweep_count=3) for _ in range(2))
     assert once.states.tolist() == again.states.tolist()
     assert once.closest.tolist() == again.closest.tolist()
@@ -249,7 +255,7 @@ def test_the_exact_search_may_go_through_its_guesses_in_pieces(
 
 
 def peak_bytes(network: qn.BinaryNetwork, **options: int) -> tuple[Settled, int]:
-    inputs = np.ones(network.topology.input_count)
+    inputs = np.ones(network.topology.column_count)
     network.topology.arcs_by_target  # noqa: B018 - kept by the topology, not by the search
     tracemalloc.start()
     try:

@@ -39,7 +39,7 @@ class Kept:
     def __init__(self, topology: qn.Topology, dropped: list[int]) -> None:
         first = topology.input_count
         self.nodes = [node for node in range(topology.node_count) if node not in dropped]
-        self.inputs = [node for node in self.nodes if node < first]
+        self.inputs = [node for node in self.nodes if node < topology.column_count]
         self.neurons = [node - first for node in self.nodes if node >= first]
         self.weights = sorted(
             {
@@ -92,12 +92,12 @@ def runs(draw: st.DrawFn) -> tuple[qn.TrainingProblem, qn.Dropout, int]:
     rows = draw(st.integers(1, 3))
     problem = qn.TrainingProblem(
         topology,
-        generator.choice([-1, 1], (rows, topology.input_count)),
+        generator.choice([-1, 1], (rows, topology.column_count)),
         generator.choice([-1, 1], (rows, topology.output_count)),
         output_strength=draw(st.sampled_from([None, 2])),
     )
     dropout = qn.Dropout(
-        dropped_inputs=draw(st.integers(0, max(topology.input_count - 1, 0))),
+        dropped_inputs=draw(st.integers(0, max(topology.column_count - 1, 0))),
         dropped_hidden=draw(st.integers(0, max(topology.hidden_count - 1, 0))),
         iteration_count=draw(st.integers(0, 4)),
         learning_rate=draw(st.sampled_from([0.01, 0.1, 0.5, 1.0])),

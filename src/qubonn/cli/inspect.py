@@ -76,7 +76,7 @@ def _model(model: LoadedModel, member: int) -> Inspected:
     document = {
         "kind": model.kind,
         "members": len(model.members),
-        "inputs": topology.input_count,
+        "inputs": topology.column_count,
         "outputs": topology.output_count,
         "weights": topology.weight_count,
         "biases": topology.neuron_count,
@@ -93,7 +93,7 @@ def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
     trained = model.trained
     accuracies = [member.accuracy for member in trained.members_]
     names = "" if model.names is None else f": {_listed(model.names)}"
-    spins = model.members[0].topology.input_count
+    spins = model.members[0].topology.column_count
     facts = [
         ("classes", _listed(trained.classes_)),
         ("columns", f"{model.column_count}{names}"),

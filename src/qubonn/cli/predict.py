@@ -100,7 +100,7 @@ def load_model(path: Path) -> LoadedModel:
     is_network = isinstance(trained, qn.BinaryNetwork)
     if is_network or isinstance(trained, qn.Committee):
         kind, members = ("network", (trained,)) if is_network else ("committee", trained.members)
-        return LoadedModel(path, trained, kind, members, members[0].topology.input_count, None)
+        return LoadedModel(path, trained, kind, members, members[0].topology.column_count, None)
     # columns are matched by `read`; scikit-learn sees arrays
     found = vars(trained).pop("feature_names_in_", None)
     names = None if found is None else tuple(map(str, found))

@@ -93,7 +93,7 @@ def command(
 def problem_facts(posed: "estimator.PosedProblem") -> list[tuple[str, str]]:
     """Return which network a problem trains, on which inputs and outputs."""
     problem, book = posed.problem, posed.encoding.book
-    inputs = f"{posed.column_count} columns, {problem.topology.input_count} spins"
+    inputs = f"{posed.column_count} columns, {problem.topology.column_count} spins"
     free = problem.output_strength
     outputs = "fixed" if free is None else f"free, {free:g} for each wrong one"
     return [

@@ -184,7 +184,7 @@ def described(
     description = description_of(
         arrays, part, "classes", "codewords", kind=f"qubonn-{part}", version=VERSION
     )
-    width, inputs = description.get("n_features_in"), topology.input_count
+    width, inputs = description.get("n_features_in"), topology.column_count
     if type(width) is not int or width < 1:
         raise FileFormatError(f"n_features_in must be a positive number; got {shown(width)}")
     classes, names = arrays["classes"], arrays.get("feature_names")

@@ -107,7 +107,7 @@ class TrainingProblem:
 
     def __post_init__(self) -> None:
         # checked, frozen and as spins before anything is built on them
-        columns = require_topology(self.topology).input_count
+        columns = require_topology(self.topology).column_count
         inputs = require_real_matrix("inputs", self.inputs, columns=columns, of="input neuron")
         size = {"columns": self.topology.output_count, "rows": len(inputs)}
         outputs = require_spin_matrix("outputs", self.outputs, of="output neuron", **size)
@@ -139,7 +139,7 @@ class TrainingProblem:
 
     @property
     def input_spins(self) -> SpinMatrix:
-        """Inputs after f, examples x inputs."""
+        """Inputs after f, examples x columns of the data."""
         return self.inputs  # type: ignore[return-value]
 
     @property
@@ -172,7 +172,7 @@ class TrainingProblem:
         """The numbers and labels of all variables."""
         topology = self.topology
         bits = np.zeros((self.example_count, topology.node_count), dtype=np.int8)
-        bits[:, : topology.input_count] = self.input_spins > 0
+        bits[:, : topology.input_count] = topology.with_constant(self.input_spins) > 0
         if self.has_fixed_outputs:
             bits[:, topology.outputs.start :] = self.output_spins > 0
         return Variables(structure_of(topology, self.has_fixed_outputs), bits)

@@ -90,7 +90,7 @@ class BinaryNetwork:
 
         Large work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
         """
-        columns = self.topology.input_count
+        columns = self.topology.column_count
         matrix = require_matrix("inputs", inputs, columns=columns, of="input neuron")
         if is_worth_packing(self.topology, len(matrix)):
             return self._packed.predict_outputs(matrix)
@@ -109,8 +109,8 @@ class BinaryNetwork:
         """Return the same for given activations of all nodes; cycles do not matter."""
         topology, first = self.topology, self.topology.input_count
         neurons = np.arange(first, topology.node_count), activation_spins[:, first:]
-        done = run_forward(self._full_plan, topology, activation_spins[:, :first], neurons)
-        return done.pre_activations
+        inputs = activation_spins[:, : topology.column_count]
+        return run_forward(self._full_plan, topology, inputs, neurons).pre_activations
 
     def margins(self, inputs: ArrayLike) -> Margins:
         """Return the magnitudes of all pre-activations, with S1 and S2 of the paper."""
@@ -125,7 +125,7 @@ class BinaryNetwork:
 
         `inputs` is one vector. See `qubonn.network.settling.settle` for the options.
         """
-        count = self.topology.input_count
+        count = self.topology.column_count
         vector = require_real_vector("inputs", inputs, count=count, of="input neuron")
         return settle(self, sign(vector), **options)
 
@@ -173,7 +173,7 @@ class BinaryNetwork:
 
     def input_spins(self, inputs: ArrayLike) -> SpinMatrix:
         """Return real inputs binarised by the sign rule, after checking them."""
-        columns = self.topology.input_count
+        columns = self.topology.column_count
         return sign(require_real_matrix("inputs", inputs, columns=columns, of="input neuron"))
 
     def draw(self, axes: Any = None, **options: Any) -> Any:

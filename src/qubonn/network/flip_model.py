@@ -51,7 +51,7 @@ class FlipModel:
                 coefficients = _column(level.matrix, column)
                 count = self._sum(level.sources, coefficients)
                 # the spin is +1 exactly when its sum, 2 * count - most, is at least 1
-                most = int(coefficients.sum()) - int(level.biases[column])
+                most = int(coefficients.sum()) - int(level.thresholds[column])
                 self.model.add(count >= most // 2 + 1).only_enforce_if(own)
                 self.model.add(count <= most // 2).only_enforce_if(~own)
         return True
@@ -89,7 +89,7 @@ class FlipModel:
 
     @property
     def _inputs(self) -> IntVector:
-        return np.array([node for node in self.bits if node < self.joint.input_count], dtype=int)
+        return np.array([node for node in self.bits if node < self.joint.column_count], dtype=int)
 
     def _read(self, solved: Solved, input_spins: SpinVector, bound: int, enough: int) -> Proved:
         solver, status, cp_model = solved.solver, solved.status, self.cp_model

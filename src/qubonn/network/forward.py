@@ -17,6 +17,7 @@ from qubonn.encoding import Reading
 from qubonn.inference import packed_network
 from qubonn.inference.program import program_of
 from qubonn.topology import Topology
+from qubonn.topology.blocks import thresholds_of
 
 CHUNK_BYTES = 64 << 20  # of float32 activations held at once
 WORTH_IT = 10**7  # arcs times examples: a millisecond for NumPy
@@ -99,17 +100,17 @@ class ForwardPass:
 
 @dataclass(frozen=True, eq=False)
 class LevelPlan:
-    """One level: pre-activations of `nodes` are ``activations[:, sources] @ matrix + biases``.
+    """One level: pre-activations of `nodes` are ``activations[:, sources] @ matrix + thresholds``.
 
     Neurons are grouped by level and not by shape: then a level is one matrix product. The matrix is
     dense float32 where at least an eighth of it is arcs (exact: sums of spins stay below 2**24),
-    sparse otherwise. Parallel arcs add up in it.
+    sparse otherwise. Parallel arcs add up in it; thresholds are biases and arcs from the constant.
     """
 
     nodes: IntVector
     sources: IntVector
     matrix: Any
-    biases: NDArray[np.float32]
+    thresholds: NDArray[np.float32]
 
 
 def plan_levels(
@@ -117,10 +118,11 @@ def plan_levels(
 ) -> tuple[LevelPlan, ...]:
     """Prepare a forward pass in which the activations of the nodes in `cut` are given."""
     plan = []
+    (thresholds,) = thresholds_of(topology, weights[np.newaxis], biases[np.newaxis])
     for nodes, sources, place, weight_of in _arcs_of_levels(topology, tuple(cut)):
         matrix = _matrix((len(sources), len(nodes)), place, weights[weight_of])
-        level_biases = biases[nodes - topology.input_count].astype(np.float32)
-        plan.append(LevelPlan(nodes, sources, matrix, level_biases))
+        own = thresholds[nodes - topology.input_count].astype(np.float32)
+        plan.append(LevelPlan(nodes, sources, matrix, own))
     return tuple(plan)
 
 
@@ -130,11 +132,14 @@ def run_forward(
     input_spins: SpinMatrix,
     clamped: tuple[IntVector, SpinMatrix] | None = None,
 ) -> ForwardPass:
-    """Compute all activations; `clamped` (nodes, spins) keep their spins whatever their sums."""
+    """Compute all activations; `clamped` (nodes, spins) keep their spins whatever their sums.
+
+    `input_spins` has the columns of the data, without the constant.
+    """
     example_count = len(input_spins)
     spins = np.ones((example_count, topology.node_count), dtype=np.int8)
     sums = np.empty((example_count, topology.neuron_count), dtype=np.int32)
-    spins[:, : topology.input_count] = input_spins
+    spins[:, : topology.column_count] = input_spins  # the constant stays +1
     is_clamped = np.zeros(topology.node_count, dtype=bool)
     if clamped is not None:
         is_clamped[clamped[0]] = True
@@ -142,7 +147,7 @@ def run_forward(
     for rows in chunks(example_count, topology.node_count):
         for level in plan:
             known = spins[rows, level.sources].astype(np.float32)
-            found = np.asarray(known @ level.matrix + level.biases).astype(np.int32)
+            found = np.asarray(known @ level.matrix + level.thresholds).astype(np.int32)
             sums[rows, level.nodes - topology.input_count] = found
             follows = ~is_clamped[level.nodes]
             spins[rows, level.nodes[follows]] = sign(found[:, follows])
@@ -168,10 +173,13 @@ def _arcs_of_levels(topology: Topology, cut: tuple[int, ...]) -> list[tuple[IntV
     """Return for each level its nodes, their sources, and of each arc its place and its weight.
 
     The place is in the flattened matrix, sources x nodes. All networks of a topology have the same.
+    Arcs from the constant are left out.
     """
+    is_constant = np.zeros(topology.arc_count, dtype=bool)
+    is_constant[topology.constant_arcs] = True
     found: list[tuple[IntVector, ...]] = []
     for nodes in topology.levels(cut):
-        arcs = np.flatnonzero(np.isin(topology.target_of, nodes))
+        arcs = np.flatnonzero(np.isin(topology.target_of, nodes) & ~is_constant)
         sources, source_row = np.unique(topology.source_of[arcs], return_inverse=True)
         target_column = np.searchsorted(nodes, topology.target_of[arcs])
         place = source_row * len(nodes) + target_column

@@ -63,7 +63,7 @@ class JointNetwork:
         self.topology, weight_spins, bias_spins = joined(members)
         self.plan = plan_levels(self.topology, weight_spins, bias_spins)
         self.member_count = len(members)
-        self.input_count = self.topology.input_count
+        self.column_count = self.topology.column_count
         self.output_count = members[0].topology.output_count
         self.vote_sources, self.vote_matrix = self._vote_sums(weight_spins)
 
@@ -112,7 +112,7 @@ class JointNetwork:
         if self.reading == "signs":
             each = np.eye(self.output_count, dtype=np.float32)
             return np.array(topology.outputs), np.tile(each, (self.member_count, 1))
-        arcs = np.flatnonzero(topology.target_of >= first)
+        arcs = np.setdiff1d(np.flatnonzero(topology.target_of >= first), topology.constant_arcs)
         sources, row_of = np.unique(topology.source_of[arcs], return_inverse=True)
         column_of = (topology.target_of[arcs] - first) % self.output_count
         matrix = np.zeros((len(sources), self.output_count), dtype=np.float32)
@@ -124,7 +124,7 @@ class JointNetwork:
         rows = np.arange(len(votes))
         reach = np.ones(spins.shape, dtype=np.int64)  # fewest input flips that change a node
         for level in self.plan:
-            sums = done.pre_activations[:, level.nodes - self.input_count]
+            sums = done.pre_activations[:, level.nodes - self.topology.input_count]
             here = Thresholds(rows, level.sources, level.matrix, sign(sums), needs_of(sums))
             reach[:, level.nodes] = self._fewest_flips(here, spins, reach)
         bounds = np.empty(votes.shape, dtype=np.int64)
@@ -138,11 +138,11 @@ class JointNetwork:
         Either t flips suffice through inputs alone, or some neurons help: then t is at least the
         reach of one of them, and only neurons of at most that reach need to be counted.
         """
-        cut = np.searchsorted(part.sources, self.input_count)  # inputs come first
+        cut = np.searchsorted(part.sources, self.column_count)  # inputs come first
         known = spins[np.ix_(part.rows, part.sources)].astype(np.float32)
         reach = reach[np.ix_(part.rows, part.sources[cut:])]
         counts = _input_counts(known[:, :cut], part.matrix[:cut], part.directions)
-        never, inner = self.input_count + 1, part.matrix[cut:]
+        never, inner = self.column_count + 1, part.matrix[cut:]
         size, fewest = abs(inner), _through_inputs(part.needs, counts, never)
         for value in np.unique(reach[reach < never]):
             if value >= fewest.max(initial=0):
@@ -183,6 +183,7 @@ def joined(members: Sequence["BinaryNetwork"]) -> tuple[Topology, SpinVector, Sp
         inputs=topology.input_count,
         outputs=count * topology.output_count,
         nodes=topology.input_count + count * topology.neuron_count,
+        has_constant=topology.has_constant,
     )
     biases = np.stack([member.bias_spins for member in members])
     weights = np.concatenate([member.weight_spins for member in members])

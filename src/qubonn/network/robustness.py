@@ -130,7 +130,7 @@ class _FlipSearch:
         self.lower = self.bounds.min(axis=1)
         self.bound = self.lower.copy()
         self.witnesses = input_spins.copy()
-        self.flips = np.full(len(input_spins), joint.input_count + 1)
+        self.flips = np.full(len(input_spins), joint.column_count + 1)
 
     def is_late(self) -> bool:
         """Whether the time is up."""
@@ -168,7 +168,7 @@ class _FlipSearch:
     def result(self, notice: str) -> Robustness:
         """Return what is known; every witness is run through the network once more."""
         other_classes = self.joint.classes(self.witnesses)
-        is_found = self.flips <= self.joint.input_count
+        is_found = self.flips <= self.joint.column_count
         assert np.array_equal((other_classes != self.classes).any(axis=1), is_found)
         assert (self.lower <= self.bound).all()
         assert (self.bound <= self.flips).all()

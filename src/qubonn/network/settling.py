@@ -170,7 +170,7 @@ def _asynchronous(
     states = (2 * generator.integers(2, size=size) - 1).astype(np.int8)
     if start is not None:
         states[0] = require_spins("start", start, count=topology.node_count, of="node")
-    states[:, : topology.input_count] = conditions.input_spins
+    states[:, : topology.input_count] = topology.with_constant(conditions.input_spins)
     states[:, conditions.held] = conditions.held_spins
     # one row per node, so that the sources of a neuron are contiguous; float32 is exact here
     spins = states.T.astype(np.float32)
@@ -195,7 +195,7 @@ def _exact(conditions: _Consistency, cut: IntVector) -> Iterator[SpinMatrix]:
         numbers = np.arange(rows.start, rows.stop)[:, np.newaxis]
         guesses = (2 * (numbers >> np.arange(len(cut)) & 1) - 1).astype(np.int8)
         held = np.broadcast_to(conditions.held_spins, (len(guesses), len(conditions.held)))
-        inputs = np.broadcast_to(conditions.input_spins, (len(guesses), topology.input_count))
+        inputs = np.broadcast_to(conditions.input_spins, (len(guesses), topology.column_count))
         found = run_forward(plan, topology, inputs, (nodes, np.hstack([guesses, held])))
         sums = found.pre_activations[:, cut - topology.input_count]
         yield found.activation_spins[(sign(sums) == guesses).all(axis=1)]

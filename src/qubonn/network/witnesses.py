@@ -95,14 +95,14 @@ class _Walks:
     def flips(self) -> IntVector:
         """Return the length of each walk; the number of inputs plus 1 if it has not arrived."""
         lengths = (self.spins != self.starts).sum(axis=1)
-        return np.where(self.has_arrived, lengths, self.joint.input_count + 1)
+        return np.where(self.has_arrived, lengths, self.joint.column_count + 1)
 
     def go(self, walks_each: int, is_late: Callable[[], bool]) -> None:
         """Flip one input of each walk at a time until one walk of each example has arrived."""
         is_winner = self.classes[np.arange(len(self.classes)), self.columns] > 0
         # with "largest" the winner has no threshold to cross
         active = np.flatnonzero(~is_winner | (self.joint.reading == "signs"))
-        for _ in range(self.joint.input_count):
+        for _ in range(self.joint.column_count):
             if not len(active) or is_late():
                 break
             chosen, is_there = self.pick(active).choose()
@@ -139,7 +139,7 @@ class _Walks:
 
     def choose(self) -> tuple[IntVector, NDArray[np.bool_]]:
         """Return the input of highest priority, or one of high priority that changes the class."""
-        count = min(LOOK_AHEAD, self.joint.input_count)
+        count = min(LOOK_AHEAD, self.joint.column_count)
         first_inputs = np.argsort(-self._priorities(), axis=1, kind="stable")[:, :count]
         walks = np.repeat(np.arange(len(self.spins)), count)
         tried = self.spins[walks]
@@ -171,11 +171,11 @@ class _Walks:
         done = joint.run(self.spins)
         priorities, spins = self._vote_priorities(done), done.activation_spins
         for level in reversed(joint.plan):
-            sums = done.pre_activations[:, level.nodes - joint.input_count]
+            sums = done.pre_activations[:, level.nodes - joint.topology.input_count]
             needs = needs_of(sums) ** self.sharpness[:, np.newaxis]
             weighted = priorities[:, level.nodes] * spins[:, level.nodes] / needs
             priorities[:, level.sources] += spins[:, level.sources] * (weighted @ level.matrix.T)
-        priorities = priorities[:, : joint.input_count]
+        priorities = priorities[:, : joint.column_count]
         priorities[self.spins != self.starts] = -np.inf
         return priorities
 

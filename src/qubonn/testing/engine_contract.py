@@ -136,6 +136,6 @@ def planted_problem(
     topology: Topology, seed: int, *, margin_strength: float = 0
 ) -> TrainingProblem:
     """Return six random examples with the outputs of a random network: a feasible problem."""
-    inputs = np.random.default_rng(seed).choice([-1, 1], size=(6, topology.input_count))
+    inputs = np.random.default_rng(seed).choice([-1, 1], size=(6, topology.column_count))
     outputs = BinaryNetwork.random(topology, seed=seed).predict_outputs(inputs)
     return TrainingProblem(topology, inputs, outputs, margin_strength=margin_strength)

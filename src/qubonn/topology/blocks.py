@@ -50,6 +50,21 @@ def alike(
         yield some, arcs[starts[some][:, None] + np.arange(fan_in)]
 
 
+def thresholds_of(topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> IntVector:
+    """Return biases plus the weights of arcs from the constant, one row for each network.
+
+    >>> topology = Topology.dense(1, 2, threshold_levels=3)
+    >>> thresholds_of(topology, [[1, 1, 1, -1]], [[1, 1]])
+    array([[2, 0]])
+    """
+    thresholds, weights = np.array(bias_spins, dtype=np.int64), np.asarray(weight_spins)
+    arcs = topology.constant_arcs
+    neurons, added = topology.target_of[arcs] - topology.input_count, topology.weight_of[arcs]
+    for own, spins in zip(thresholds, weights[:, added], strict=True):
+        np.add.at(own, neurons, spins)
+    return thresholds
+
+
 def blocks_by_level(topology: Topology) -> list[list[Block]]:
     """Return the blocks level by level; the blocks of a level read earlier levels only.
 

@@ -211,6 +211,12 @@ class Topology:
         return range(self.node_count - self.output_count, self.node_count)
 
     @cached_property
+    def constant_arcs(self) -> IntVector:
+        """Numbers of the arcs from the constant."""
+        is_constant = (self.source_of == self.column_count) & self.has_constant
+        return _read_only(np.flatnonzero(is_constant))
+
+    @cached_property
     def fan_in(self) -> IntVector:
         """Number of arcs into each node, |P_j| in the paper; parallel arcs count each."""
         return _read_only(np.bincount(self.target_of, minlength=self.node_count))

@@ -34,11 +34,11 @@ class Dropout:
     """Settings of Algorithm 1.
 
     Each iteration removes `dropped_inputs` of the inputs and `dropped_hidden` of the hidden nodes,
-    drawn anew and each equally likely, and never an output. With `iteration_count` None they go on
-    until the batches end. The network found moves the strengths of its own weights and biases by
-    `learning_rate` * `violation_decay` ** (unsatisfied constraints); a decay of 1 is Georgiev's
-    rule. Energies grow with the number of examples, so the default rate does: a hundredth of them.
-    With `warm_start` an iteration starts from the networks of the one before.
+    drawn anew and each equally likely, and never an output or the constant. With `iteration_count`
+    None they go on until the batches end. The network found moves the strengths of its own weights
+    and biases by `learning_rate` * `violation_decay` ** (unsatisfied constraints); a decay of 1 is
+    Georgiev's rule. Energies grow with the number of examples, so the default rate does: a
+    hundredth of them. With `warm_start` an iteration starts from the networks of the one before.
 
     `final` sets the data of the final training of the whole network: "whole", all examples of the
     problem; "batch", the next batch, or the last one again; "none", no final training: the networks
@@ -74,7 +74,7 @@ class Dropout:
 
     def require_fit(self, topology: Topology) -> None:
         """Raise unless one input and one hidden node remain."""
-        inputs = ("dropped_inputs", self.dropped_inputs, topology.input_count)
+        inputs = ("dropped_inputs", self.dropped_inputs, topology.column_count)
         hidden = ("dropped_hidden", self.dropped_hidden, topology.hidden_count)
         for name, dropped, count in (inputs, hidden):
             if dropped >= max(count, 1):
@@ -95,7 +95,7 @@ class Dropout:
         >>> dropout.draw(Topology.dense(9, 4, 2), np.random.default_rng(0))
         array([ 5,  6, 10])
         """
-        inputs = generator.choice(topology.input_count, self.dropped_inputs, replace=False)
+        inputs = generator.choice(topology.column_count, self.dropped_inputs, replace=False)
         hidden = generator.choice(topology.hidden_count, self.dropped_hidden, replace=False)
         nodes = np.concatenate([inputs, topology.input_count + hidden])
         return np.sort(nodes).astype(np.int64)

@@ -58,7 +58,7 @@ class Committee:
         Much work is done in bits, by XNOR and popcount; see `packed`. The result is the same.
         """
         topology = self.members[0].topology
-        columns = topology.input_count
+        columns = topology.column_count
         matrix = require_matrix("inputs", inputs, columns=columns, of="input neuron")
         if is_worth_packing(topology, len(matrix), len(self)):
             packed = self._packed

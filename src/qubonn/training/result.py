@@ -218,7 +218,7 @@ class TrainingResult:
 
     def _answers(self, numbers: list[int]) -> NDArray[np.int8]:
         """Outputs of each network on every training input with one input inverted, as rows."""
-        flips = 1 - 2 * np.eye(self.problem.topology.input_count, dtype=np.int8)
+        flips = 1 - 2 * np.eye(self.problem.topology.column_count, dtype=np.int8)
         inverted = (self.problem.input_spins[:, np.newaxis] * flips).reshape(-1, len(flips))
         return np.stack([self.networks[n].predict_outputs(inverted).ravel() for n in numbers])
 
