@@ -90,7 +90,10 @@ def topologies(draw: st.DrawFn, outputs: int) -> Topology:
     kind = draw(st.sampled_from(["layers", "layers", "convolution", "graph"]))
     if kind == "layers":
         layers = draw(st.lists(st.integers(1, 5), max_size=3))
-        return Topology.dense(draw(st.integers(1, 9)), *layers, outputs)
+        inputs, levels, thresholds = (draw(st.integers(low, 9 - low)) for low in (0, 2, 2))
+        return Topology.dense(
+            inputs + 1, *layers, outputs, weight_levels=levels, threshold_levels=thresholds
+        )
     if kind == "convolution":
         notation = draw(st.sampled_from(["conv(2x2)", "conv(2x2x2)+fc(2)", "conv(3x3)+conv(2x2)"]))
         return Topology.parse(notation, inputs=(4, 4), outputs=outputs)
@@ -127,7 +130,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
         field = Field(*(generator.integers(-8, 9, size) / 8 for size in sizes))
     problem = TrainingProblem(
         topology,
-        generator.normal(size=(count, topology.input_count)),
+        generator.normal(size=(count, topology.column_count)),
         wanted,
         margin_strength=draw(st.sampled_from([0, 0.25, 1, 1.5])),
         field=field,
@@ -189,7 +192,7 @@ def clamped_costs(
     topology, first = problem.topology, problem.topology.input_count
     spins = np.zeros((problem.example_count, topology.node_count))
     sums = np.zeros_like(spins)
-    spins[:, :first] = problem.input_spins
+    spins[:, :first] = topology.with_constant(problem.input_spins)
     for node in np.concatenate(topology.levels()):
         arcs = np.flatnonzero(topology.target_of == node)
         weights = network.weight_spins[topology.weight_of[arcs]]
@@ -219,7 +222,7 @@ def letters_problem(**strengths: Any) -> TrainingProblem:
 def random_problem(topology: Topology, count: int, **strengths: Any) -> TrainingProblem:
     """Random examples that want one output each."""
     generator = np.random.default_rng(0)
-    inputs = generator.normal(size=(count, topology.input_count))
+    inputs = generator.normal(size=(count, topology.column_count))
     classes = generator.integers(topology.output_count, size=count)
     outputs = CodeBook.one_hot(range(topology.output_count)).encode(classes)
     return TrainingProblem(topology, inputs, outputs, **strengths)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from qubonn.engines.forward_tables import NEURON, tables_of, temperature_groups
+from qubonn.engines.forward_tables import NEURON, PARAMETER, tables_of, temperature_groups
 from qubonn.topology import Topology
 
 
@@ -27,8 +27,15 @@ def test_weights_are_shared_or_a_neuron_s_own() -> None:
 def test_own_arcs_have_a_fixed_shuffled_order() -> None:
     one, again = (tables_of.__wrapped__(Topology.dense(50, 1))[0].own for _ in range(2))
     assert np.array_equal(one, again)
-    assert sorted(one.tolist()) == list(range(51))
+    assert sorted(one[:, PARAMETER].tolist()) == list(range(51))
     assert one.tolist() != sorted(one.tolist())
+
+
+def test_parallel_arcs_are_one_number_and_threshold_arcs_join_the_bias() -> None:
+    topology = Topology.dense(2, 1, weight_levels=4, threshold_levels=4)
+    wiring = tables_of(topology)[0]
+    numbers = sorted(wiring.parallel[first:last].tolist() for *_, first, last in wiring.own)
+    assert numbers == [[0, 1, 2], [3, 4, 5], [6, 7, topology.weight_count]]
 
 
 def test_each_layer_and_its_shared_weights_are_groups() -> None:

@@ -6,11 +6,12 @@ Wiring, examples, a replica (parameters, counts, activations, random stream), a 
 A count is rho - t: positive terms of a pre-activation beyond the least number that makes it
 positive, so a neuron is +1 exactly if its count is >= 0. A flipped weight moves the count of its
 neuron by one up or down in every example. So a neuron is visited together with its own weights,
-those of a single arc. In each example `flips` is the cost of a change of its sign downstream, and
-`gains` is the cost of a step up of its count minus that of a step down; the cost of a proposal is a
-sum of gains over the examples that would step up. An accepted flip changes this neuron only; its
-cone, the neurons that depend on it, is updated when the visit ends. A weight of several arcs has a
-visit to itself: the change runs through its cone once for its cost and again if it is accepted.
+those of a single arc. Parallel ones are a number of several levels, which moves by one level up or
+down, whichever costs less. In each example `flips` is the cost of a change of its sign downstream,
+and `gains` is the cost of a step up of its count minus that of a step down; the cost of a proposal
+is a sum of gains over the examples that would step up. An accepted flip changes this neuron only;
+its cone, the neurons that depend on it, is updated when the visit ends. A weight of several arcs
+has a visit to itself: the change runs through its cone once for its cost and again if it is made.
 A bias is the weight of a last arc whose source is always +1.
 
 With a softness S the flips of a visited hidden neuron are evaluated as if noise, uniform in -S..S,
@@ -31,9 +32,20 @@ from qubonn.engines._forward_passes import (
     margin_of,
     missing,
 )
-from qubonn.engines.forward_tables import FINE, FIRST_OWN, LEAST, NO_WEIGHT, PARAMETER, SOURCE
+from qubonn.engines.forward_tables import (
+    FINE,
+    FIRST,
+    FIRST_OWN,
+    LAST,
+    LEAST,
+    NO_WEIGHT,
+    PARAMETER,
+    SOURCE,
+)
 from qubonn.simd.streams import draw_thresholds
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
+
+ZERO = np.uint64(0)
 
 
 class Scratch(NamedTuple):
@@ -49,7 +61,7 @@ class Scratch(NamedTuple):
 class Visit(NamedTuple):
     """A neuron, in all examples, while its own weights are proposed."""
 
-    own: np.ndarray  # arcs whose weights are proposed
+    own: np.ndarray  # numbers to propose
     counts: np.ndarray  # blocks x lanes
     spins: np.ndarray  # by block
     flips: np.ndarray  # cost of a change of sign downstream; of a soft neuron: of +1 minus of -1
@@ -121,7 +133,7 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
     before = visit.spins.copy()
     thresholds = next_thresholds(len(visit.own), replica.spins, replica.generator, temperature)
     total = propose_all(
-        wiring.arcs, examples.pull, prices, replica, visit, thresholds, scratch.flip_costs
+        wiring.parallel, examples.pull, prices, replica, visit, thresholds, scratch.flip_costs
     )
     if has_cone:
         crossed = before ^ visit.spins
@@ -150,35 +162,78 @@ def visit_of(wiring, examples, prices, replica, neuron, scratch):
 
 
 @njit(cache=True)
-def propose_all(arcs, pulls, prices, replica, visit, thresholds, flip_costs):
-    """Propose a neuron's own weights one by one; return the change of energy.
+def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs):
+    """Propose a neuron's own numbers one by one; return the change of energy.
 
     The sum over gains is the innermost loop, which takes most of the time.
     """
     parameters, spins, own, gains = replica.parameters, replica.spins, visit.own, visit.gains
-    block_count, blocks_per_sum, total = len(gains), prices.blocks_per_sum, 0
-    zero = load(gains, 0, spins) * 0
+    blocks_per_sum, total = prices.blocks_per_sum, 0
+    scale = 2 * visit.softness if visit.softness else 1
     fall = move(prices, visit, visit.spins, visit.spins[0], False)
+    climb, is_climb_known = 0, False  # the sum of all gains
     for number in range(len(own)):
-        source, parameter = arcs[own[number], SOURCE], arcs[own[number], PARAMETER]
-        weight, pull = parameters[parameter], pulls[parameter]
-        if visit.softness:
-            pull *= 2 * visit.softness
-        rise = widen(zero)  # gains of the examples in which the count goes up when the weight flips
-        for first in range(0, block_count, blocks_per_sum):
-            part = zero
-            for b in range(first, min(first + blocks_per_sum, block_count)):
-                # the term is negative, and turns positive, where weight and source differ
-                part = part + choose(spins[source, b] ^ weight, load(gains, b, spins), zero)
-            rise = rise + widen(part)
-        change = ((fall + sum_of(rise)) << FINE) + (pull if weight else -pull)
+        source, parameter = own[number, SOURCE], own[number, PARAMETER]
+        weight, pull = parameters[parameter], scale * pulls[parameter]
+        # a term is negative, and turns positive, where weight and source differ
+        rise = sum_where(spins, source, weight, gains, blocks_per_sum)
+        change = ((fall + rise) << FINE) + (pull if weight else -pull)
+        if own[number, FIRST] + 1 < own[number, LAST]:
+            if not is_climb_known:
+                climb = sum_of_gains(spins, gains, blocks_per_sum)
+                is_climb_known = True
+            costs = (fall + rise) << FINE, (fall + climb - rise) << FINE
+            parameter, change = cheapest(
+                parallel, own, number, parameters, pulls, scale, costs, flip_costs
+            )
+            weight = parameters[parameter]
         if len(flip_costs):
             flip_costs[parameter] = change
         elif np.float32(change) <= thresholds[number]:
             total += change
             parameters[parameter] = ~weight
             fall = move(prices, visit, spins[source], weight, True)
+            is_climb_known = False
     return total
+
+
+@njit(inline="always")
+def sum_where(spins, source, weight, gains, blocks_per_sum):
+    """Return the sum of the gains of all examples in which a source differs from a weight."""
+    block_count = len(gains)
+    zero = load(gains, 0, spins) * 0
+    total = widen(zero)
+    for first in range(0, block_count, blocks_per_sum):
+        part = zero
+        for b in range(first, min(first + blocks_per_sum, block_count)):
+            part = part + choose(spins[source, b] ^ weight, load(gains, b, spins), zero)
+        total = total + widen(part)
+    return sum_of(total)
+
+
+@njit(cache=True)
+def sum_of_gains(spins, gains, blocks_per_sum):
+    """Return the sum of the gains of all examples."""
+    return sum_where(spins, len(spins) - 1, ZERO, gains, blocks_per_sum)
+
+
+@njit(cache=True)
+def cheapest(parallel, own, number, parameters, pulls, scale, costs, flip_costs):
+    """Return that of several parallel parameters whose flip costs least, and its cost.
+
+    `costs`, without the field, are those of a flip of the first and of one with the opposite sign.
+    """
+    first, best, least = parameters[own[number, PARAMETER]], -1, 0
+    for place in range(own[number, FIRST], own[number, LAST]):
+        parameter = parallel[place]
+        pull = scale * pulls[parameter]
+        change = costs[0] if parameters[parameter] == first else costs[1]
+        change += pull if parameters[parameter] else -pull
+        if len(flip_costs):
+            flip_costs[parameter] = change
+        if best < 0 or change < least:
+            best, least = parameter, change
+    return best, least
 
 
 @njit(cache=True)

@@ -28,6 +28,7 @@ from qubonn.engines.forward_tables import (
     NEURON,
     NO_WEIGHT,
     PARAMETER,
+    PLANE,
     SOURCE,
 )
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of
@@ -69,14 +70,18 @@ def fill_masks(tiles, masks):
 
 @njit(cache=True)
 def count_disagreements(tiles, block, weights, input_masks, found):
-    """Fill `found` with the number of masked inputs that differ from their weights, by example."""
+    """Fill `found` with the number of masked inputs that differ from their weights, by example.
+
+    `weights` has a row for each of several parallel arcs; their numbers are added.
+    """
     flat = tiles.reshape(-1)
     word_count = tiles.shape[1]
     for first in range(0, LANES, 32):
         total = repeated(ZERO, THIRTY_TWO)
         for word in range(word_count):
             known = load_at(flat, (block * word_count + word) * LANES + first, THIRTY_TWO)
-            total = total + ones_of((known ^ weights[word]) & input_masks[word])
+            for plane in range(len(weights)):
+                total = total + ones_of((known ^ weights[plane, word]) & input_masks[word])
         store_at(found, first, total)
 
 
@@ -88,27 +93,34 @@ def run_forward(wiring, tiles, replica):
     """Fill counts and activations of a replica from its parameters and the inputs in `tiles`."""
     arcs, neurons, spins, counts = wiring.arcs, wiring.neurons, replica.spins, replica.counts
     input_count, block_count = wiring.input_count, replica.spins.shape[1]
-    weights = np.zeros(tiles.shape[1], dtype=np.uint64)
+    weights = np.zeros((wiring.plane_count, tiles.shape[1]), dtype=np.uint64)
+    constant = len(spins) - 1
     differing = np.zeros(counts.shape[1], dtype=np.uint64)
     for neuron in wiring.order:
         first, last = neurons[neuron, FIRST_ARC], neurons[neuron + 1, FIRST_ARC]
         row = wiring.wide_row_of[neuron]
-        read = 0  # number of terms that are counted word by word
+        read = known = plane_count = 0  # terms that are counted word by word; that are known
         if row >= 0:
-            read = pack_weights(arcs[first:last], replica.parameters, input_count, weights)
+            read, plane_count = pack_weights(
+                arcs[first:last], replica.parameters, input_count, weights
+            )
+        for arc in range(first, last):
+            if arcs[arc, SOURCE] == constant and replica.parameters[arcs[arc, PARAMETER]]:
+                known += 1
         for b in range(block_count):
             place = neuron * block_count + b
             if row >= 0:
-                count_disagreements(tiles, b, weights, wiring.wide_inputs[row], differing)
+                planes = weights[:plane_count]
+                count_disagreements(tiles, b, planes, wiring.wide_inputs[row], differing)
                 for lane in range(counts.shape[1]):
                     counts[place, lane] = -np.int64(differing[lane])
             else:
                 counts[place] = 0
             zero = load(counts, place, spins) * 0
-            count = load(counts, place, spins) + (read - neurons[neuron, NEEDED])
+            count = load(counts, place, spins) + (read + known - neurons[neuron, NEEDED])
             for arc in range(first, last):
                 source = arcs[arc, SOURCE]
-                if row < 0 or source >= input_count:
+                if source != constant and (row < 0 or source >= input_count):
                     parameter = replica.parameters[arcs[arc, PARAMETER]]
                     count = count + choose(spins[source, b] ^ parameter, zero, zero + 1)
             store(counts, place, count)
@@ -117,16 +129,20 @@ def run_forward(wiring, tiles, replica):
 
 @njit(cache=True)
 def pack_weights(arcs, parameters, input_count, weights):
-    """Set the bits of the inputs whose weight is +1; return the number of arcs from inputs."""
+    """Set the bits of the inputs whose weight is +1, a row for each of several parallel arcs.
+
+    Return the number of arcs from inputs, and of rows.
+    """
     weights[:] = 0
-    count = 0
+    count = plane_count = 0
     for arc in range(len(arcs)):
-        source = arcs[arc, SOURCE]
+        source, plane = arcs[arc, SOURCE], arcs[arc, PLANE]
         if source < input_count:
             count += 1
+            plane_count = max(plane_count, plane + 1)
             bit = np.uint64(1) << np.uint64(source % 64)
-            weights[source // 64] |= parameters[arcs[arc, PARAMETER]] & bit
-    return count
+            weights[plane, source // 64] |= parameters[arcs[arc, PARAMETER]] & bit
+    return count, plane_count
 
 
 @njit(cache=True, nogil=True)
@@ -249,13 +265,18 @@ def next_count(wiring, cones, replica, changed, entry, b, weight, is_made):
     count = load(replica.counts, neuron * spins.shape[1] + b, spins)
     zero = count * 0
     one = zero + 1
-    for arc in range(table[entry, ARCS_START], table[entry, ARCS_END]):
-        source, parameter = listed[arc, SOURCE], parameters[listed[arc, PARAMETER]]
-        turned = ~ZERO if weight != NO_WEIGHT else changed[source - wiring.input_count]
-        was = spins[source, b]
-        if is_made and weight == NO_WEIGHT:
-            was = was ^ turned
-        count = count + choose(turned, choose(was ^ parameter, one, one * -1), zero)
+    first, last = table[entry, ARCS_START], table[entry, ARCS_END]
+    if weight == NO_WEIGHT and first < last:  # all these arcs leave the neuron that changes
+        source, level = listed[first, SOURCE], 0
+        for arc in range(first, last):
+            level += 1 if parameters[listed[arc, PARAMETER]] else -1
+        turned = changed[source - wiring.input_count]
+        was = spins[source, b] ^ turned if is_made else spins[source, b]
+        count = count + choose(turned, choose(was, zero - level, zero + level), zero)
+    elif weight != NO_WEIGHT:
+        for arc in range(first, last):
+            was, parameter = spins[listed[arc, SOURCE], b], parameters[listed[arc, PARAMETER]]
+            count = count + choose(was ^ parameter, one, one * -1)
     if table[entry, IS_DEEP]:
         neurons = wiring.neurons
         for arc in range(neurons[neuron, FIRST_INNER], neurons[neuron + 1, FIRST_INNER]):

@@ -115,7 +115,7 @@ class _Model:
         self.problem, self.topology = problem, problem.topology
         self.may_violate, self.wants_margin = may_violate, wants_margin
         self.known_spins = np.zeros((problem.example_count, self.topology.node_count), np.int8)
-        self.known_spins[:, self.topology.inputs] = problem.input_spins
+        self.known_spins[:, self.topology.inputs] = self.topology.with_constant(problem.input_spins)
         if problem.has_fixed_outputs or not may_violate:
             self.known_spins[:, self.topology.outputs] = problem.output_spins
         self.model = self.cp_model.CpModel()

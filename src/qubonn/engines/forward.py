@@ -284,7 +284,7 @@ class ForwardRun:
         weights, biases = (part[order] for part in self.packed.parameters(self.replicas))
         problem, topology = self.problem, self.problem.topology
         spins = np.empty((len(order), problem.example_count, topology.node_count), dtype=np.int8)
-        spins[:, :, : topology.input_count] = problem.input_spins
+        spins[:, :, : topology.input_count] = topology.with_constant(problem.input_spins)
         for row, number in enumerate(order):
             one = self.packed.one(self.replicas, number)
             spins[row, :, topology.input_count :] = self.packed.activation_spins(one)

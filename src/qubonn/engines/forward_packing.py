@@ -66,7 +66,7 @@ class PackedExamples:
         self.kind, self.lane_unit = _kind_and_unit(problem, cost, most)
         self.unit = self.lane_unit * 2.0**-FINE
         self.prices = self._prices(most / self.lane_unit)
-        self.input_words = _words(problem.input_spins)
+        self.input_words = _words(self.topology.with_constant(problem.input_spins))
         self.output_words = _words(problem.output_spins)
 
     def replicas(self, bits: BitMatrix, seeds: NDArray[np.uint64]) -> Any:
@@ -94,7 +94,8 @@ class PackedExamples:
         if input_spins is None:
             tiles = self._tiles(self.input_words, rows)
         else:
-            tiles = self._tiles(_words(input_spins), np.arange(len(rows)))
+            words = _words(self.topology.with_constant(input_spins))
+            tiles = self._tiles(words, np.arange(len(rows)))
         replicas = self._with_room(replicas, len(tiles))
         replicas.spins[:, :input_count] = self._masks(tiles, input_count)
         self._for_each(replicas, lambda r, one: self.passes.run_forward(self.wiring, tiles, one))

@@ -21,7 +21,8 @@ WORDS_PAY = 4  # a neuron reads words of 64 inputs with at least this many input
 NO_WEIGHT = -1
 
 # columns of tables
-SOURCE, PARAMETER = 0, 1  # of arcs
+SOURCE, PARAMETER, PLANE = 0, 1, 2  # of arcs
+FIRST, LAST = 2, 3  # of numbers, after source and parameter of their first arc
 FIRST_ARC, FIRST_OWN, FIRST_INNER, NEEDED, LEAST = 0, 1, 2, 3, 4  # of neurons
 NEURON, IS_DEEP, ARCS_START, ARCS_END = 0, 1, 2, 3  # of cones
 
@@ -43,15 +44,18 @@ class Wiring(NamedTuple):
 
     input_count: int
     output_count: int  # the last neurons are the outputs
-    arcs: Integers  # by target, its bias last: source, parameter. A source is a node; after all
-    # nodes comes the constant. Parameters are weights, then biases.
+    arcs: Integers  # by target, its bias last: source, parameter, rank among parallel arcs. A
+    # source is a node; after all nodes comes the constant. Parameters are weights, then biases.
     neurons: Integers  # first arc, first own, first inner arc; terms needed; pi at count 0
-    own: Integers  # by target, in a fixed shuffled order: arcs whose weight has no other arc
+    own: Integers  # by target, in a fixed shuffled order: the numbers that belong to one neuron,
+    # sums of the weights of parallel arcs: source, first parameter, its place in `parallel`, end
+    parallel: Integers  # parameters of those arcs
     inner: Integers  # by target: source and parameter of arcs from neurons
     order: Integers  # neurons in the order of a forward pass
     shared: Integers  # weights of several arcs
     wide_row_of: Integers  # by neuron: its row in `wide_inputs`; -1: arcs are counted one by one
     wide_inputs: NDArray[np.uint64]  # neurons with many inputs x words: a bit for each input
+    plane_count: int  # most arcs from one input to one neuron
 
 
 class Examples(NamedTuple):
@@ -121,19 +125,27 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
     is_own = ~is_shared[parameters]
     terms = np.append(np.bincount(targets), 0)
     needed = terms // 2 + 1
-    first = [starts_of(targets[of], count) for of in (slice(None), is_own, is_inner)]
+    planes = _ranks(sources, targets, topology.node_count)
+    arcs, places = _parallel(np.flatnonzero(is_own), sources, targets, topology.node_count)
+    places = places[_shuffled(targets[arcs[places[:, 0]]])]
+    first = arcs[places[:, 0]]
+    owners = targets, targets[first], targets[is_inner]
     wide_row_of, wide_inputs = _wide_neurons(topology)
     wiring = Wiring(
         input_count=topology.input_count,
         output_count=topology.output_count,
-        arcs=np.stack([sources, parameters], axis=1),
-        neurons=np.stack([*first, needed, 2 * needed - terms], axis=1),
-        own=_shuffled(np.flatnonzero(is_own), targets),
+        arcs=np.stack([sources, parameters, planes], axis=1),
+        neurons=np.stack(
+            [*(starts_of(of, count) for of in owners), needed, 2 * needed - terms], axis=1
+        ),
+        own=np.stack([sources[first], parameters[first], *places.T], axis=1),
+        parallel=parameters[arcs],
         inner=np.stack([sources, parameters], axis=1)[is_inner],
         order=np.concatenate(topology.levels()) - topology.input_count,
         shared=np.flatnonzero(is_shared),
         wide_row_of=wide_row_of,
         wide_inputs=wide_inputs,
+        plane_count=int(planes[sources < topology.input_count].max(initial=0)) + 1,
     )
     return wiring, _cones(topology, wiring.order, is_shared)
 
@@ -160,39 +172,68 @@ def arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]:
     """Return sources, targets (neurons) and parameters of all arcs, by target.
 
     A bias is one more arc into its neuron, the last one, from a source that is always +1; its
-    number follows those of all nodes.
+    number follows those of all nodes. Arcs from a topology's constant have the same source.
     """
     neurons = np.arange(topology.neuron_count)
     sources = np.append(topology.source_of, np.full(len(neurons), topology.node_count))
+    if topology.has_constant:
+        sources[sources == topology.input_count - 1] = topology.node_count
     targets = np.append(topology.target_of - topology.input_count, neurons)
     parameters = np.append(topology.weight_of, topology.weight_count + neurons)
     by_target = np.argsort(targets, kind="stable")
     return sources[by_target], targets[by_target], parameters[by_target]
 
 
-def _shuffled(arcs: Integers, targets: Integers) -> Integers:
-    """Return arcs by target, those of each target in a fixed shuffled order.
+def _ranks(sources: Integers, targets: Integers, node_count: int) -> Integers:
+    """Return the rank of each arc among the arcs from its source to its target."""
+    keys = targets * (node_count + 1) + sources
+    order = np.argsort(keys, kind="stable")
+    _, first, group_of = np.unique(keys[order], return_index=True, return_inverse=True)
+    ranks = np.empty_like(keys)
+    ranks[order] = np.arange(len(keys)) - first[group_of]
+    return ranks
+
+
+def _parallel(
+    arcs: Integers, sources: Integers, targets: Integers, node_count: int
+) -> tuple[Integers, Integers]:
+    """Return arcs by source and target, and where each run of parallel ones begins and ends.
+
+    Runs are in the order of their first arcs.
+    """
+    keys = targets[arcs] * (node_count + 1) + sources[arcs]
+    _, first, group_of = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first[group_of], kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(first[group_of][order])) + 1, len(arcs))
+    return arcs[order], np.stack([np.append(0, ends[:-1]), ends], axis=1)
+
+
+def _shuffled(targets: Integers) -> Integers:
+    """Return an order by target, fixed and shuffled within each target.
 
     Flips of early weights make flips of later ones unnecessary, so no part of the inputs should
     always come first.
     """
-    places = np.random.default_rng(0).permutation(len(arcs))
-    return arcs[places[np.argsort(targets[arcs[places]], kind="stable")]]
+    places = np.random.default_rng(0).permutation(len(targets))
+    return places[np.argsort(targets[places], kind="stable")]
 
 
 def _wide_neurons(topology: Topology) -> tuple[Integers, NDArray[np.uint64]]:
     """Return the neurons that count their inputs by words, and the inputs of each of them.
 
-    They have many inputs, and no input twice.
+    They have many inputs, each by the same number of arcs.
     """
     word_count, count = -(-topology.input_count // 64), topology.neuron_count
-    is_outer = topology.source_of < topology.input_count
+    is_outer = topology.source_of < topology.column_count
     sources = topology.source_of[is_outer]
     targets = topology.target_of[is_outer] - topology.input_count
     arc_counts = np.bincount(targets, minlength=count)
-    pairs = np.unique(targets * topology.input_count + sources)
-    input_counts = np.bincount(pairs // topology.input_count, minlength=count)
-    is_wide = (arc_counts == input_counts) & (arc_counts >= WORDS_PAY * word_count)
+    pairs, arcs_of_pair = np.unique(targets * topology.input_count + sources, return_counts=True)
+    owners = pairs // topology.input_count
+    input_counts = np.bincount(owners, minlength=count)
+    most = np.zeros(count, dtype=np.int64)
+    np.maximum.at(most, owners, arcs_of_pair)
+    is_wide = (arc_counts == most * input_counts) & (input_counts >= WORDS_PAY * word_count)
     row_of = np.where(is_wide, np.cumsum(is_wide) - 1, -1)
     inputs = np.zeros((int(is_wide.sum()), word_count), dtype=np.uint64)
     is_read = is_wide[targets]
