@@ -28,7 +28,7 @@ class Case:
 
     @classmethod
     def random(cls, model: Any, *, rows: int = 20, seed: int = 0) -> "Case":
-        shape = (rows, topology_of(model).input_count)
+        shape = (rows, topology_of(model).column_count)
         return cls(model, 2 * np.random.default_rng(seed).integers(2, size=shape) - 1, {})
 
 
@@ -168,8 +168,8 @@ def read_answers(cases: Sequence[Case], text: str) -> list[Answers]:
     found = []
     for case in cases:
         topology = topology_of(case.model)
-        words, outputs = -(-topology.input_count // 32), topology.output_count
-        used = (1 << ((topology.input_count - 1) % 32 + 1)) - 1
+        words, outputs = -(-topology.column_count // 32), topology.output_count
+        used = (1 << ((topology.column_count - 1) % 32 + 1)) - 1
         rows = [[int(value) for value in next(lines).split()] for _ in range(len(case.inputs))]
         found.append(
             Answers(

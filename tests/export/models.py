@@ -23,7 +23,7 @@ class FittedClassifier:
 
 @st.composite
 def wirings(draw: st.DrawFn) -> qn.Topology:
-    """Any acyclic graph: skips, parallel and shared arcs, outputs that feed others, lone nodes."""
+    """Any acyclic graph: skips, parallel, shared and constant arcs, outputs that feed others."""
     inputs, outputs = draw(st.sampled_from(BORDERS)), draw(st.integers(1, 5))
     nodes = inputs + outputs + draw(st.integers(0, 40))
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -35,7 +35,9 @@ def wirings(draw: st.DrawFn) -> qn.Topology:
     names = generator.integers(draw(st.sampled_from((2, 10, 1000))), size=arc_count)[is_forward]
     _, weights = np.unique(names, return_inverse=True)
     arcs = np.stack([sources[is_forward], targets[is_forward], weights], axis=1)
-    return qn.Topology.from_arcs(arcs, inputs=inputs, outputs=outputs, nodes=nodes)
+    has_constant = inputs > 1 and draw(st.booleans())
+    counts = {"inputs": inputs, "outputs": outputs, "nodes": nodes}
+    return qn.Topology.from_arcs(arcs, **counts, has_constant=has_constant)
 
 
 def odd_wirings() -> dict[str, qn.Topology]:
@@ -51,6 +53,13 @@ def odd_wirings() -> dict[str, qn.Topology]:
             [(source, 40 + n, 8 * n + source) for n in range(4) for source in range(5 + n)]
         ),
         "first bit": _with_output([(0, 40, 0), (32, 41, 1), (0, 42, 2), (33, 43, 3)]),
+        "mixed levels": qn.Topology.from_arcs(
+            [(s, t) for t in range(41, 44) for s in (*range(40), *range(20), 40, 40)]
+            + [(41, 44), (41, 44), (42, 44), (40, 44)],
+            inputs=41,
+            outputs=2,
+            has_constant=True,
+        ),
         "twins": _with_output([(source, 40 + n, source) for n in range(3) for source in (2, 3)]),
         "backwards": _with_output(
             [(39 - i, 40 + n, 40 * n + i) for n in range(9) for i in range(40)]
@@ -72,16 +81,27 @@ def _with_output(arcs: list[tuple[int, int, int]]) -> qn.Topology:
     return qn.Topology.from_arcs(inner + outer, inputs=40, outputs=2)
 
 
-def dense_layers() -> st.SearchStrategy[qn.Topology]:
-    sizes = st.lists(st.sampled_from(BORDERS), min_size=2, max_size=4)
-    return sizes.map(lambda layers: qn.Topology.dense(*layers))
+@st.composite
+def dense_layers(draw: st.DrawFn) -> qn.Topology:
+    sizes = draw(st.lists(st.sampled_from(BORDERS), min_size=2, max_size=4))
+    levels = [draw(st.sampled_from((2, 2, 3, 4))) for _ in sizes[1:]]
+    thresholds = [draw(st.sampled_from((2, 2, 3, 9))) for _ in sizes[1:]]
+    return qn.Topology.dense(*sizes, weight_levels=levels, threshold_levels=thresholds)
 
 
 @st.composite
 def convolutions(draw: st.DrawFn) -> qn.Topology:
     shape = (draw(st.integers(1, 2)), draw(st.integers(3, 9)), draw(st.integers(3, 9)))
-    first = f"conv({draw(st.integers(1, 3))}x{draw(st.integers(1, 3))}x{draw(st.integers(1, 4))})"
-    then = draw(st.sampled_from(("", "+fc(5)", "+conv(1x1x2)", "+conv(1x1)+fc(33)")))
+    options = draw(st.sampled_from(("", ",levels=3", ",thresholds=5", ",levels=4,thresholds=3")))
+    rows, columns, filters = (
+        draw(st.integers(1, 3)),
+        draw(st.integers(1, 3)),
+        draw(st.integers(1, 4)),
+    )
+    first = f"conv({rows}x{columns}x{filters}{options})"
+    then = draw(
+        st.sampled_from(("", "+fc(5)", "+conv(1x1x2)", "+conv(1x1)+fc(33)", "+out(levels=3)"))
+    )
     return qn.Topology.parse(first + then, inputs=shape, outputs=draw(st.integers(1, 3)))
 
 

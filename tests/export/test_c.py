@@ -57,6 +57,22 @@ def test_ties_go_to_minus_one_in_c(tmp_path: Path) -> None:
     assert (outputs[sums == 0] == -1).all()
 
 
+def test_levels_and_thresholds_run_in_c_also_at_ties(tmp_path: Path) -> None:
+    some = [
+        qn.Topology.dense(5, 3, 2, weight_levels=3, threshold_levels=[4, 2]),
+        qn.Topology.dense(5, 33, 2, weight_levels=[2, 4], threshold_levels=20),
+        qn.Topology.dense(5, 2, threshold_levels=3),
+        qn.Topology.parse("conv(2x2x3, levels=4, thresholds=9)", inputs=(2, 3), outputs=2),
+    ]
+    networks = [qn.BinaryNetwork.random(topology, seed=s) for topology in some for s in range(3)]
+    data = [every_input(network.topology.column_count) for network in networks]
+    cases = [Case(network, inputs, {}) for network, inputs in zip(networks, data, strict=True)]
+    cases += [Case(committee(some[0], 4, reading), every_input(5), {}) for reading in READINGS]
+    found = answers(cases, tmp_path)
+    assert found == [expected(case) for case in cases]
+    assert sum(row.count(0) for case in found for row in case.votes) > 50
+
+
 @pytest.mark.parametrize("reading", READINGS)
 def test_committees_vote_in_c_as_in_numpy_also_at_ties(reading: Reading, tmp_path: Path) -> None:
     committees = [committee(qn.Topology.dense(5, 3, 4), size, reading) for size in (1, 2, 3, 6)]

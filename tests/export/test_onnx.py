@@ -94,6 +94,16 @@ def test_a_filter_is_stored_once(form: Form) -> None:
     assert shapes["weights"] == [9, 2]
 
 
+@every_form
+def test_parallel_arcs_are_one_number_of_a_matrix(form: Form) -> None:
+    topology = qn.Topology.dense(20, 9, 3, weight_levels=3, threshold_levels=5)
+    network = qn.BinaryNetwork.random(topology, seed=0)
+    check(Case.random(network, rows=200), form)
+    model = qn.to_onnx(network, form=form)
+    shapes = {tensor.name: list(tensor.dims) for tensor in model.graph.initializer}
+    assert shapes["weights"] == [20, 9]
+
+
 def test_more_than_127_parallel_arcs_still_fit_into_int8() -> None:
     topology = qn.Topology.from_arcs([(0, 1)] * 300, inputs=1, outputs=1)
     network = qn.BinaryNetwork(topology, np.ones(300), [-1])

@@ -42,6 +42,30 @@ GRAPHS = {
     "shared": qn.Topology.from_arcs(
         [(0, 2, 0), (1, 2, 0), (2, 3, 1), (0, 3, 0), (1, 3, 1), (1, 3, 1)], inputs=2, outputs=1
     ),
+    "levels": qn.Topology.dense(70, 65, 3, weight_levels=[3, 4], threshold_levels=[9, 2]),
+    "thresholds": qn.Topology.dense(130, 5, 2, threshold_levels=[2, 40]),
+    "levels of a convolution": qn.Topology.parse(
+        "conv(3x3x2, levels=3, thresholds=5) + conv(2x1x3) + fc(4, levels=4) + out(thresholds=3)",
+        inputs=(2, 6, 7),
+        outputs=2,
+    ),
+    "mixed parallel arcs": qn.Topology.from_arcs(
+        [*densely_wired([*range(70), *range(9), 70, 70], range(71, 75)), (71, 75), (70, 75)],
+        inputs=71,
+        outputs=1,
+        has_constant=True,
+    ),
+    "mixed thresholds": qn.Topology.from_arcs(
+        [(place + step, 12 + place, step) for place in range(8) for step in range(4)]
+        + [(11, 12 + place, 4 + n) for n, place in enumerate((1, 2, 2, 5, 7, 7, 7))]
+        + [(11, 20, 11), (14, 20, 0), (15, 20, 12)],
+        inputs=12,
+        outputs=3,
+        has_constant=True,
+    ),
+    "constant alone": qn.Topology.from_arcs(
+        [(0, 1), (0, 1), (0, 2), (1, 2)], inputs=1, outputs=2, has_constant=True
+    ),
     "convolution to outputs": qn.Topology.from_arcs(
         [(place + step, 12 + place, step) for place in range(9) for step in range(4)],
         inputs=12,
@@ -80,7 +104,8 @@ GRAPHS = {
 def layered(draw: st.DrawFn) -> qn.Topology:
     """Dense layers of sizes around the borders of words."""
     sizes = st.sampled_from([1, 2, 3, 31, 63, 64, 65, 127, 128, 129])
-    return qn.Topology.dense(*draw(st.lists(sizes, min_size=2, max_size=5)))
+    layers, many = draw(st.lists(sizes, min_size=2, max_size=5)), st.integers(2, 5)
+    return qn.Topology.dense(*layers, weight_levels=draw(many), threshold_levels=draw(many))
 
 
 @st.composite
@@ -88,8 +113,10 @@ def convolutions(draw: st.DrawFn) -> qn.Topology:
     """One or two convolutions over one or two channels, with or without a dense layer."""
     shape = (draw(st.integers(1, 2)), draw(st.integers(4, 8)), draw(st.integers(4, 8)))
     size = st.integers(1, 3)
+    many = st.integers(2, 4)
     layers = [
-        f"conv({draw(size)}x{draw(size)}x{draw(size)})" for _ in range(draw(st.integers(1, 2)))
+        f"conv({draw(size)}x{draw(size)}x{draw(size)},levels={draw(many)},thresholds={draw(many)})"
+        for _ in range(draw(st.integers(1, 2)))
     ]
     if any(extent < 1 + 2 * len(layers) for extent in shape[1:]):
         layers = layers[:1]
@@ -120,4 +147,4 @@ def sharing_strips(draw: st.DrawFn) -> qn.Topology:
 def random_inputs(topology: qn.Topology, rows: int, seed: int) -> NDArray[np.float64]:
     """Multiples of a half, zeros among them."""
     generator = np.random.default_rng(seed)
-    return generator.integers(-2, 3, (rows, topology.input_count)) / 2
+    return generator.integers(-2, 3, (rows, topology.column_count)) / 2

@@ -20,7 +20,7 @@ def test_transposing_swaps_rows_and_bits_in_each_lane() -> None:
 
 @pytest.mark.parametrize("fan_in", [*range(20), 29, 30, 61, 62, 1021, 1022])
 def test_digits_hold_the_lead_of_every_pre_activation(fan_in: int) -> None:
-    digits = digit_count(fan_in)
+    digits = digit_count(fan_in + 1)
     leads = [(total - 1 - fan_in % 2) // 2 for total in range(-fan_in - 1, fan_in + 2, 2)]
     assert -(2 ** (digits - 1)) <= min(leads)
     assert max(leads) < 2 ** (digits - 1)

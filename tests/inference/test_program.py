@@ -30,20 +30,32 @@ def test_what_depends_on_the_inputs_only_comes_first_and_once() -> None:
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_every_bias_has_one_bit_and_every_weight_at_least_one(name: str) -> None:
-    topology = GRAPHS[name]
-    numbers = program_of(topology).parameter_of
-    uses = np.bincount(
-        numbers[numbers >= 0], minlength=topology.weight_count + topology.neuron_count
-    )
+def test_every_threshold_has_its_bits_and_every_other_weight_at_least_one(name: str) -> None:
+    topology, program = GRAPHS[name], program_of(GRAPHS[name])
+    numbers, digits = program.parameter_of, program.tables.digit_count
+    size = topology.weight_count + (1 + digits) * topology.neuron_count
+    uses = np.bincount(numbers[numbers >= 0], minlength=size)
+    own = np.delete(topology.weight_of, topology.constant_arcs)
+    biases, *by_digit = uses[topology.weight_count :].reshape(-1, topology.neuron_count)
     assert len(numbers) % 64 == 0
-    assert uses[topology.weight_count :].tolist() == [1] * topology.neuron_count
-    assert uses[: topology.weight_count].min(initial=1) >= 1
+    assert all((biases + uses_of_digit == 1).all() for uses_of_digit in by_digit)
+    assert uses[np.unique(own)].min(initial=1) >= 1
+
+
+def test_parallel_arcs_are_planes_of_weights_over_the_same_words() -> None:
+    topology = qn.Topology.dense(784, 100, 10, weight_levels=4, threshold_levels=9)
+    program = program_of(topology)
+    assert program.tables.steps["kind"].tolist() == [DENSE, DENSE]
+    assert program.tables.steps["plane_count"].tolist() == [3, 3]
+    assert program.tables.steps["constant_count"].tolist() == [7, 7]
+    assert program.tables.digit_count == 4
+    assert len(program.parameter_of) // 64 == 3 * (100 * 13 + 10 * 2) + 4 * (2 + 1)
 
 
 def test_a_shared_filter_is_stored_once() -> None:
     topology = qn.Topology.parse("conv(5x5x8) + fc(10)", inputs=(28, 28), outputs=10)
     numbers = program_of(topology).parameter_of
-    assert np.bincount(numbers[numbers >= 0]).tolist() == [1] * (
-        topology.weight_count + topology.neuron_count
-    )
+    uses = np.bincount(numbers[numbers >= 0])
+    hidden, outputs = topology.hidden_count, topology.output_count
+    assert uses[: topology.weight_count].tolist() == [1] * topology.weight_count
+    assert uses.sum() == topology.weight_count + hidden + outputs

@@ -17,7 +17,7 @@ def arcs_by_neuron(topology: qn.Topology) -> dict[int, Arcs]:
     listens: dict[int, Arcs] = {
         node: [] for node in range(topology.input_count, topology.node_count)
     }
-    for arc in range(topology.arc_count):
+    for arc in np.setdiff1d(np.arange(topology.arc_count), topology.constant_arcs).tolist():
         listens[int(topology.target_of[arc])].append(
             (int(topology.source_of[arc]), int(topology.weight_of[arc]))
         )

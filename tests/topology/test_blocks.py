@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import qubonn as qn
 from export.models import convolutions, dense_layers, odd_wirings, wirings
 from qubonn.checks import IntVector
-from qubonn.topology.blocks import blocks_by_level, distinct_rows
+from qubonn.topology.blocks import blocks_by_level, distinct_rows, threshold_digits, threshold_sums
 
 any_topology = st.one_of(
     wirings(), dense_layers(), convolutions(), st.sampled_from(list(odd_wirings().values()))
@@ -24,8 +24,12 @@ def test_each_neuron_is_in_one_block_with_its_own_arcs(topology: qn.Topology) ->
         assert block.nodes.shape == (len(block.sources), len(block.weights))
         for (position, number), node in np.ndenumerate(block.nodes):
             into = topology.arcs_into(int(node))
-            wanted = pairs(topology.source_of[into], topology.weight_of[into])
-            assert pairs(block.sources[position], block.weights[number]) == wanted
+            own = np.setdiff1d(into, topology.constant_arcs)
+            wanted = pairs(topology.source_of[own], topology.weight_of[own])
+            sources = np.broadcast_to(block.sources[position], block.weights[number].shape)
+            assert pairs(sources.reshape(-1), block.weights[number].reshape(-1)) == wanted
+            assert block.fan_in == len(own)
+            assert block.constant_count == len(into) - len(own)
 
 
 def pairs(sources: IntVector, weights: IntVector) -> list[tuple[int, int]]:
@@ -44,6 +48,32 @@ def test_a_block_reads_earlier_levels_only(topology: qn.Topology) -> None:
 def test_dense_layers_and_convolutions_are_one_block_each() -> None:
     topology = qn.Topology.parse("conv(3x3x4) + conv(2x2x3) + fc(7)", inputs=(2, 8, 9), outputs=3)
     assert [len(level) for level in blocks_by_level(topology)] == [1, 1, 1, 1]
+
+
+def test_parallel_arcs_of_a_layer_are_planes_over_one_source_each() -> None:
+    topology = qn.Topology.dense(3, 2, 1, weight_levels=[4, 2], threshold_levels=[3, 2])
+    ((hidden,), (output,)) = blocks_by_level(topology)
+    assert hidden.sources.tolist() == [[0, 1, 2]]
+    assert hidden.weights.tolist() == [
+        [[0, 3, 6], [1, 4, 7], [2, 5, 8]],
+        [[10, 13, 16], [11, 14, 17], [12, 15, 18]],
+    ]
+    assert (hidden.constant_count, output.constant_count) == (1, 0)
+
+
+@settings(deadline=None)
+@given(any_topology, st.integers(0, 2**32))
+def test_digits_of_thresholds_count_what_is_positive(topology: qn.Topology, seed: int) -> None:
+    network = qn.BinaryNetwork.random(topology, seed=seed)
+    weights, biases = network.weight_spins[np.newaxis], network.bias_spins[np.newaxis]
+    (sums,) = threshold_sums(topology, weights, biases).tolist()
+    digits = threshold_digits(topology, weights, biases).reshape(-1, topology.neuron_count)
+    counts = (digits * 2 ** np.arange(len(digits))[:, np.newaxis]).sum(axis=0).tolist()
+    for neuron, node in enumerate(range(topology.input_count, topology.node_count)):
+        arcs = np.intersect1d(topology.arcs_into(node), topology.constant_arcs)
+        terms = [network.bias_spins[neuron], *network.weight_spins[topology.weight_of[arcs]]]
+        assert sums[neuron] == sum(terms)
+        assert counts[neuron] == terms.count(1)
 
 
 def test_equal_rows_have_one_number() -> None:

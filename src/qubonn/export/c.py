@@ -17,10 +17,11 @@ from qubonn import __version__
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
-from qubonn.export.c_layout import WORD, BitLayout, packed
+from qubonn.export.c_layout import WORD, BitLayout, Record, packed
 from qubonn.export.c_text import CArray, comment, identifier, string_literal
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.storage import write_whole
+from qubonn.topology.blocks import threshold_digits
 
 Inputs = Literal["bits", "uint8", "int8", "uint16", "int16", "int32"]
 
@@ -100,11 +101,12 @@ def _template() -> Any:
 
 def _network_tables(model: Exported, layout: BitLayout) -> list[CArray]:
     weights = packed(model.weight_spins, layout.weight_numbers)
-    biases = packed(model.bias_spins, layout.bias_numbers)
+    thresholds = threshold_digits(model.topology, model.weight_spins, model.bias_spins)
+    biases = packed(thresholds, layout.bias_numbers)
     per_member = "{:,} words for each member"
-    size = layout.index_bytes
+    size, fields = layout.index_bytes, len(Record._fields) - 2 * (not layout.has_levels)
     return [
-        CArray("_step", "steps", np.array(layout.records), field_bytes=size),
+        CArray("_step", "steps", np.array(layout.records)[:, :fields], field_bytes=size),
         CArray("_run", "runs", np.array(layout.runs).reshape(-1, 2), field_bytes=size),
         CArray("_index", "output_of", np.array(layout.output_of), field_bytes=size),
         CArray("uint32_t", "weights", weights.reshape(-1), per_member.format(weights.shape[1])),
@@ -141,7 +143,7 @@ def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Feature
     if inputs not in NUMBERS:
         raise RangeError(f"inputs must be 'bits' or one of {', '.join(NUMBERS)}; got {inputs!r}")
     if isinstance(model.encoder, BitPlanes):
-        return _planes(model.topology.input_count, model.encoder, inputs, scale)
+        return _planes(model.topology.column_count, model.encoder, inputs, scale)
     column_of, numbers = model.require_comparisons(inputs)
     limits = np.iinfo(inputs)
     levels = np.array(whole_levels(numbers, scale, max(limits.min, LOWEST), limits.max))

@@ -2,17 +2,17 @@
 
 Blocks by level -> BitLayout, the same for all members of a committee. Each level starts a new word;
 within a level, neurons go position by position and filter by filter, so that a filter of the next
-level reads long runs. A bias has the place of its neuron's activation.
+level reads long runs. A bias, or a digit of a threshold, has the place of its neuron's activation.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import IntVector, SpinMatrix
+from qubonn.checks import IntVector
 from qubonn.topology import Topology
-from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
+from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level, threshold_digit_count
 
 WORD = 32  # bits
 Grid = tuple[int, int, int, int]  # rows, columns and the steps of both, as in Record
@@ -27,7 +27,7 @@ class Record(NamedTuple):
     each other. Filter f writes bit ``target + (r * columns + c) * filters + f``.
     """
 
-    fan_in: int
+    fan_in: int  # sources
     first_run: int
     run_count: int
     base: int
@@ -39,6 +39,8 @@ class Record(NamedTuple):
     target: int
     weight: int  # word of the first filter
     output: int  # 0 for hidden neurons; else 1 + place of the first neuron among the outputs
+    planes: int  # of weights: parallel arcs of each source
+    terms: int  # of each threshold: the bias and the arcs from the constant
 
 
 class BitLayout:
@@ -46,14 +48,15 @@ class BitLayout:
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
-        self.input_words = word_count(topology.input_count)
+        self.digit_count = threshold_digit_count(topology)
+        self.input_words = word_count(topology.column_count)
         self.patch_words = 1  # largest patch that is put together from runs; at least 1
         self.records: list[Record] = []  # of blocks, or of the positions of an irregular one
         self.runs: list[tuple[int, int]] = []  # start, from the position's first source, and length
         self.output_of: list[int] = []  # output of each output neuron, in order of computation
         self._place_of = np.full(topology.node_count, -1)  # bit of each node
-        self._place_of[: topology.input_count] = np.arange(topology.input_count)
-        self._node_at = [*range(topology.input_count)]  # by bit; -1 for padding
+        self._place_of[: topology.column_count] = np.arange(topology.column_count)
+        self._node_at = [*range(topology.column_count)]  # by bit; -1 for padding
         self._filters = [np.zeros(0, dtype=np.int64)]
         self._filter_words = 0
         self._known: dict[tuple[str, bytes], int] = {}  # filters and runs that exist already
@@ -65,8 +68,15 @@ class BitLayout:
         self._end_word()
         self.state_words = len(self._node_at) // WORD  # of inputs and all neurons
         nodes = np.array(self._node_at[WORD * self.input_words :])
-        self.bias_numbers = np.where(nodes < 0, -1, nodes - topology.input_count)  # by bit
+        digits = np.arange(self.digit_count)[:, np.newaxis] * topology.neuron_count
+        numbers = np.where(nodes < 0, -1, digits + nodes - topology.input_count)
+        self.bias_numbers = numbers.reshape(-1)  # by digit and bit: those of `threshold_digits`
         self.weight_numbers = np.concatenate(self._filters)  # by bit; -1 for padding
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether some weights or thresholds have more than two levels."""
+        return any(record.planes > 1 or record.terms > 1 for record in self.records)
 
     @property
     def index_bytes(self) -> int:
@@ -92,26 +102,34 @@ class BitLayout:
         """Write a block as one record if its positions form a grid, else as one for each."""
         places = self._place_of[block.sources]
         order = np.argsort(places[0], kind="stable")
-        places, weights = places[:, order], block.weights[:, order]
+        places, weights = places[:, order], block.weights[:, :, order]
+        terms = 1 + block.constant_count
         grid = _grid(places)
         if grid is not None:
-            self._add_record(places[0], weights, target, output, grid)
+            self._add_record(places[0], weights, target, output, terms, grid)
             return
         for position, place in enumerate(places):
             order = np.argsort(place, kind="stable")
             shift = position * len(weights)
-            own = target + shift, output and output + shift
-            self._add_record(place[order], weights[:, order], *own, ONE_POSITION)
+            own = target + shift, output and output + shift, terms
+            self._add_record(place[order], weights[:, :, order], *own, ONE_POSITION)
 
     def _add_record(
-        self, places: IntVector, weights: IntMatrix, target: int, output: int, grid: Grid
+        self,
+        places: IntVector,
+        weights: NDArray[np.int64],
+        target: int,
+        output: int,
+        terms: int,
+        grid: Grid,
     ) -> None:
         fan_in, first_run, run_count = len(places), 0, 0
         if grid != ONE_POSITION or not self._starts_a_word(places):
             first_run, run_count = self._add_runs(places)
             self.patch_words = max(self.patch_words, word_count(fan_in))
         base = int(places[0]) if fan_in else 0
-        neurons = len(weights), target, self._add_filters(weights), output
+        first, (filters, planes, _) = self._add_filters(weights), weights.shape
+        neurons = filters, target, first, output, planes, terms
         self.records.append(Record(fan_in, first_run, run_count, base, *grid, *neurons))
 
     def _starts_a_word(self, places: IntVector) -> bool:
@@ -132,10 +150,10 @@ class BitLayout:
             self.runs += [(start, length) for start, length in runs.tolist()]
         return first, len(runs)
 
-    def _add_filters(self, weights: IntMatrix) -> int:
-        """Give filters the next words, one row of whole words each; return the first word."""
-        padding = -weights.shape[1] % WORD
-        rows = np.pad(weights, ((0, 0), (0, padding)), constant_values=-1)
+    def _add_filters(self, weights: NDArray[np.int64]) -> int:
+        """Give filters the next words, whole words for each plane; return the first word."""
+        padding = -weights.shape[2] % WORD
+        rows = np.pad(weights, ((0, 0), (0, 0), (0, padding)), constant_values=-1)
         first = self._known.setdefault(("filters", rows.tobytes()), self._filter_words)
         if first == self._filter_words:
             self._filters.append(rows.reshape(-1))
@@ -148,8 +166,8 @@ def word_count(bit_count: int) -> int:
     return -(-bit_count // WORD)
 
 
-def packed(spins: SpinMatrix, numbers: IntVector) -> NDArray[np.uint32]:
-    """Return rows of words in which bit i is 1 where the spin of that number is +1."""
+def packed(spins: NDArray[Any], numbers: IntVector) -> NDArray[np.uint32]:
+    """Return rows of words in which bit i is 1 where the spin, or bit, of that number is."""
     bits = (spins[:, numbers] > 0) & (numbers >= 0)
     in_bytes = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little"))
     return in_bytes.view("<u4").astype(np.uint32)

@@ -62,7 +62,7 @@ class Exported:
 
         Columns count 0, 0, ..., 1, 1, ...; an encoder that does not compare is refused.
         """
-        encoder, spin_count = self.encoder, self.topology.input_count
+        encoder, spin_count = self.encoder, self.topology.column_count
         if isinstance(encoder, Threshold):
             return np.arange(spin_count), np.broadcast_to(encoder.levels, (spin_count,)).copy()
         if isinstance(encoder, Thermometer):
@@ -99,7 +99,7 @@ def _of_members(members: tuple[BinaryNetwork, ...], reading: Reading, **more: An
             f"an exported network must have no cycles; arc {source} -> {target} closes one: "
             "its activations have to be searched for, see network.settle"
         )
-    if not topology.input_count:
+    if not topology.column_count:
         raise TopologyError("an exported network must have at least one input; got none")
     weights = np.stack([member.weight_spins for member in members])
     biases = np.stack([member.bias_spins for member in members])

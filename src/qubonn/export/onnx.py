@@ -19,7 +19,7 @@ from qubonn.errors import RangeError
 from qubonn.export.model import Classes, Exported, exported
 from qubonn.export.onnx_graph import Form, OnnxGraph, require_room
 from qubonn.storage import write_whole
-from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level
+from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level, threshold_sums
 
 NARROW = 8  # blocks with one position and fewer filters are put together into one matrix
 
@@ -75,7 +75,7 @@ def _proto(graph: OnnxGraph, model: Exported, name: str, source: Any) -> Any:
 
 def _add_inputs(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, Any]:
     """Add what makes spins out of numbers; return the tensor of spins and that of the inputs."""
-    spin_count = model.topology.input_count
+    spin_count = model.topology.column_count
     if inputs == "spins":
         return "inputs", graph.tensor("inputs", graph.spin_type, spin_count)
     if inputs != "numbers":
@@ -182,7 +182,8 @@ class _Network:
         self.graph, self.model, topology = graph, model, model.topology
         self.spins = _Tensors(graph, model)
         self.sums = _Tensors(graph, model)
-        self.spins.put(inputs, np.arange(topology.input_count))
+        self.thresholds = threshold_sums(topology, model.weight_spins, model.bias_spins)
+        self.spins.put(inputs, np.arange(topology.column_count))
         for blocks in blocks_by_level(topology):
             self._add_level(blocks)
 
@@ -198,17 +199,19 @@ class _Network:
             self._add(*self._together(some))
 
     def _values(self, block: Block) -> NDArray[np.int8]:
-        return self.model.weight_spins[:, block.weights].swapaxes(1, 2)
+        """Return the sums of parallel arcs: members x sources x filters."""
+        sums = self.model.weight_spins[:, block.weights].sum(axis=2, dtype=np.int8)
+        return np.asarray(sums.swapaxes(1, 2))
 
     def _add(self, nodes: IntMatrix, sources: IntMatrix, weights: NDArray[np.int8]) -> None:
-        """Add one matrix product, the biases and the sign rule.
+        """Add one matrix product, the thresholds and the sign rule.
 
-        At each position, a row of `sources`, columns of a matrix of -1, 0 and +1 are the neurons;
+        At each position, a row of `sources`, columns of a matrix of whole numbers are the neurons;
         `weights` has members x sources x neurons of a position, all or none of them outputs.
         """
         graph, is_alone = self.graph, self.model.member_count == 1
         require_room(weights.size * np.dtype(graph.spin_type).itemsize)
-        biases = self.model.bias_spins[:, nodes - self.model.topology.input_count]
+        biases = self.thresholds[:, nodes - self.model.topology.input_count]
         if len(nodes) == 1:  # rows in the order of the tensor, so that it need not be gathered
             order = self.spins.order(sources[0])
             sources, weights = sources[:, order], weights[:, order]

@@ -5,9 +5,10 @@ lane l of a plane is example 8 * i + l, so that a square of 64 words by 64 examp
 each lane, is 64 planes.
 
 P sources that are +1 have weight +1 and N have weight -1; D is the number of arcs with weight +1
-minus the number with -1. The pre-activation is 2 * (P - N) - D + b, positive exactly if the lead,
-P - N - 1 - (D - b) // 2, is not negative, and equal to 2 * lead + 1 + (n is odd). Counters start at
-(D - 1) // 2, count a bias of -1 and the N, are inverted, which negates them, and count the P.
+minus the number with -1; t is the threshold, the sum of the bias and c arcs from the constant. The
+pre-activation is 2 * (P - N) - D + t, positive exactly if the lead, P - N - 1 - (D - t) // 2, is
+not negative, and equal to 2 * lead + 1 + (n + c is odd). Counters start at (D - c - 1) // 2, count
+the terms of t that are -1 and the N, are inverted, which negates them, and count the P.
 """
 
 from typing import NamedTuple
@@ -27,7 +28,7 @@ REPEATED = np.array([0, (1 << 64) - 1], dtype=np.uint64)  # a bit in all places
 class Planes(NamedTuple):
     """What one thread needs for planes: flat arrays that start at a cache line."""
 
-    nodes: np.ndarray  # nodes x lanes; then zeros; then the biases of a strip
+    nodes: np.ndarray  # nodes x lanes; then zeros; then the thresholds of a row, term by term
     order: np.ndarray  # places of the sources of a strip, those with weight -1 first
     counters: np.ndarray  # binary digits x lanes
     square: np.ndarray  # 64 x lanes, to be transposed
@@ -39,13 +40,12 @@ def run_plane_step(tables, step, parameters, inputs, buffers, planes, chunk_coun
     end = step["first"] + step["count"]
     if step["kind"] == SLIDE:
         votes, output_count = buffers.votes, tables.output_count
-        zeros = tables.node_count
-        biases = zeros + tables.longest
+        zeros, longest = tables.node_count, tables.longest
         for number in range(step["first"], end):
             strip = tables.strips[number]
-            counts = sort_arcs(strip, tables.offsets, parameters, planes, zeros, biases)
+            counts = sort_arcs(strip, tables.offsets, parameters, planes, zeros, longest)
             for row in range(strip["rows"]):
-                start_row(strip, row, parameters, planes, counts, zeros, biases)
+                start_row(strip, row, parameters, planes, counts, zeros, longest)
                 if strip["column"] < 0:
                     run_hidden(strip, row, planes, counts)
                 else:
@@ -67,37 +67,42 @@ def run_plane_step(tables, step, parameters, inputs, buffers, planes, chunk_coun
 
 
 @njit(cache=True)
-def sort_arcs(strip, offsets, parameters, planes, zeros, biases):
+def sort_arcs(strip, offsets, parameters, planes, zeros, longest):
     """List where a strip's first neuron finds its sources: weight -1 up to `middle`, then +1.
 
-    A bias of -1 counts as a source of the first kind; the plane `zeros` fills both kinds up to
-    multiples of eight. Returns `middle`, the end and what the counters start at.
+    A term of -1 of the threshold counts as a source of the first kind; a plane of zeros fills both
+    kinds up to multiples of eight. Returns `middle`, the end and what the counters start at.
     """
     fan_in, first_bit, positive = strip["fan_in"], strip["weight_bit"], 0
+    term_count = strip["term_count"]
     for arc in range(fan_in):
         positive += bit_at(parameters, first_bit + arc)
-    middle = (1 + fan_in - positive + 7) // 8 * 8
+    middle = (term_count + fan_in - positive + 7) // 8 * 8
     end = middle + (positive + 7) // 8 * 8
     planes.order[:end] = 8 * zeros
-    planes.order[0] = 8 * biases
+    for term in range(term_count):
+        planes.order[term] = 8 * (zeros + (1 + term) * longest)
     sources = offsets[strip["first_offset"] : strip["first_offset"] + fan_in]
-    base, low, high = strip["base"], 1, middle
+    base, low, high = strip["base"], term_count, middle
     for arc in range(fan_in):
         bit = bit_at(parameters, first_bit + arc)
         planes.order[high if bit else low] = 8 * (base + sources[arc])
         high += bit
         low += 1 - bit
-    return middle, end, (2 * positive - fan_in - 1) >> 1
+    return middle, end, (2 * positive - fan_in - term_count) >> 1
 
 
 @njit(cache=True)
-def start_row(strip, row, parameters, planes, counts, zeros, biases):
-    """Write the biases of a row of neurons as planes, and move its sources on."""
-    length = strip["length"]
-    for neuron in range(length):
-        bit = bit_at(parameters, strip["bias_bit"] + row * length + neuron)
-        for place in range(8 * (biases + neuron), 8 * (biases + neuron + 1)):
-            planes.nodes[place] = REPEATED[1 - bit]
+def start_row(strip, row, parameters, planes, counts, zeros, longest):
+    """Write the thresholds of a row of neurons as planes, and move its sources on."""
+    length, term_count = strip["length"], strip["term_count"]
+    first_bit = strip["threshold_bit"] + row * length * term_count
+    for term in range(term_count):
+        thresholds = zeros + (1 + term) * longest
+        for neuron in range(length):
+            bit = bit_at(parameters, first_bit + neuron * term_count + term)
+            for place in range(8 * (thresholds + neuron), 8 * (thresholds + neuron + 1)):
+                planes.nodes[place] = REPEATED[1 - bit]
     for arc in range(counts[1] if row else 0):
         if planes.order[arc] < 8 * zeros:
             planes.order[arc] += 8 * strip["step"]
@@ -106,7 +111,7 @@ def start_row(strip, row, parameters, planes, counts, zeros, biases):
 @njit(cache=True)
 def run_hidden(strip, row, planes, counts):
     """Fill the planes of a row of neurons, two at a time."""
-    digits, length = digit_count(strip["fan_in"]), strip["length"]
+    digits, length = digit_count(strip["fan_in"] + strip["term_count"]), strip["length"]
     target = 8 * (strip["target"] + row * length)
     if length == 1:
         count_arcs(planes, 0, counts, digits, EIGHT)
@@ -123,7 +128,8 @@ def run_hidden(strip, row, planes, counts):
 @njit(cache=True)
 def run_outputs(strip, row, planes, counts, votes, output_count, chunk_count, is_sums):
     """Fill the planes of a row of output neurons, and add to their votes."""
-    digits, counters = digit_count(strip["fan_in"]), planes.counters
+    term_count, counters = strip["fan_in"] + strip["term_count"], planes.counters
+    digits = digit_count(term_count)
     for neuron in range(strip["length"]):
         count_arcs(planes, 8 * neuron, counts, digits, EIGHT)
         signs = load_at(counters, 8 * (digits - 1), EIGHT)
@@ -134,8 +140,8 @@ def run_outputs(strip, row, planes, counts, votes, output_count, chunk_count, is
             place = bit // 4 * output_count * CHUNK + first + bit % 4 * 8
             total = load_at(votes, place, EIGHT)
             sign = (signs >> np.uint64(bit)) & ONE
-            if is_sums:  # 2 * lead + 1 + (fan-in is odd), digit by digit
-                total = total + np.uint64(1 + strip["fan_in"] % 2) - (sign << np.uint64(digits))
+            if is_sums:  # 2 * lead + 2 - (n + c + 1 is odd), digit by digit
+                total = total + np.uint64(2 - term_count % 2) - (sign << np.uint64(digits))
                 for digit in range(digits - 1):
                     ones = (load_at(counters, 8 * digit, EIGHT) >> np.uint64(bit)) & ONE
                     total = total + (ones << np.uint64(digit + 1))
@@ -197,10 +203,10 @@ def invert(counters, digits, like):
 
 
 @njit(cache=True)
-def digit_count(fan_in):
+def digit_count(term_count):
     """Return the number of binary digits that hold any lead and its sign; at least four."""
     digits = 4
-    while (1 << digits) < fan_in + 3:
+    while (1 << digits) < term_count + 2:
         digits += 1
     return digits
 

@@ -4,15 +4,17 @@ Numbers -> packed inputs; program, packed inputs, packed parameters -> votes of 
 of 512 examples at a time, so that what it needs stays in the cache. An array of words is
 flat, ordered by chunk of 32 examples, row of 64 nodes, example; a bit is set for +1.
 
-A neuron with n sources, bias b and d sources that disagree with their weights has pre-activation
-n + b - 2d. It is positive exactly if the excess, d - n // 2 - (b > 0), is negative: the sign bit of
-the excess is the activation, and the pre-activation is -2 * excess - (n is even).
+A neuron has n arcs, d of which disagree with their sources, and c arcs from the constant; k of
+these and the bias are +1. Its pre-activation, n - 2d + 2k - c - 1, is positive exactly if the
+excess, d - k - (n - c) // 2, is negative: the sign bit of the excess is the activation, and the
+pre-activation is -2 * excess - (n - c is even). Parallel arcs are planes of weights that the same
+words disagree with.
 """
 
 import numpy as np
 from numba import njit
 
-from qubonn.inference._plane_kernels import run_plane_step
+from qubonn.inference._plane_kernels import bit_at, run_plane_step
 from qubonn.inference.program import BLOCK, CHUNK, DENSE, Chunk
 from qubonn.simd.words import finite, load_at, ones_of, positive, repeated, store_at
 
@@ -61,24 +63,29 @@ def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums)
     They read `sources`; their own word goes to the buffers, and outputs add to the votes there.
     """
     first_vote = chunk * tables.output_count * CHUNK
-    fan_in, neuron_count = step["fan_in"], min(64, step["count"] - first)
-    word_count = (fan_in + 63) // 64
-    weight = step["weight_word"] + first * word_count
-    biases = parameters[step["weight_word"] + step["count"] * word_count + first // 64]
+    plane_count, neuron_count = step["plane_count"], min(64, step["count"] - first)
+    word_count = (step["source_count"] + 63) // 64
+    difference = step["source_count"] * plane_count - step["constant_count"]
+    weight = step["weight_word"] + first * plane_count * word_count
+    threshold = step["weight_word"] + step["count"] * plane_count * word_count + first // 64
+    digit_words = (step["count"] + 63) // 64
     spins = repeated(ZERO, THIRTY_TWO)
     for neuron in range(neuron_count):
-        half = np.uint64(fan_in // 2) + ((biases >> np.uint64(neuron)) & ONE)
-        excess = repeated(ZERO, THIRTY_TWO) - half
-        for word in range(word_count):
-            known = load_at(sources.words, sources.first + word * CHUNK, THIRTY_TWO)
-            excess = excess + ones_of(known ^ parameters[weight + word])
-        weight += word_count
+        half = difference // 2
+        for digit in range(tables.digit_count):
+            half += bit_at(parameters, 64 * (threshold + digit * digit_words) + neuron) << digit
+        excess = repeated(ZERO, THIRTY_TWO) - np.uint64(half)
+        for _ in range(plane_count):
+            for word in range(word_count):
+                known = load_at(sources.words, sources.first + word * CHUNK, THIRTY_TWO)
+                excess = excess + ones_of(known ^ parameters[weight + word])
+            weight += word_count
         spins = (spins >> ONE) | (excess & SIGN)
         if step["first_column"] >= 0:
             column = first_vote + tables.columns[step["first_column"] + first + neuron] * CHUNK
             total = load_at(buffers.votes, column, THIRTY_TWO)
             if is_sums:
-                total = total - (excess << ONE) - np.uint64(1 - fan_in % 2)
+                total = total - (excess << ONE) - np.uint64(1 - difference % 2)
             else:
                 total = total + (excess >> SIGN_PLACE)
             store_at(buffers.votes, column, total)

@@ -69,7 +69,8 @@ class PackedNetwork:
         size = {"columns": topology.neuron_count, "rows": len(weights)}
         biases = require_spin_matrix("bias_spins", bias_spins, of="non-input node", **size)
         program = program_of(topology)
-        return cls(topology, program, pack_parameters(program, weights, biases), thread_count)
+        words = pack_parameters(topology, program, weights, biases)
+        return cls(topology, program, words, thread_count)
 
     @property
     def member_count(self) -> int:
@@ -101,7 +102,7 @@ class PackedNetwork:
     # ---- helpers ----
 
     def _checked(self, inputs: ArrayLike | PackedInputs) -> PackedInputs | UnpackedInputs:
-        count = self.topology.input_count
+        count = self.topology.column_count
         if not isinstance(inputs, PackedInputs):
             matrix = require_matrix("inputs", inputs, columns=count, of="input neuron")
             return UnpackedInputs(matrix)

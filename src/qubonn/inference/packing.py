@@ -1,6 +1,6 @@
 """Pack inputs and parameters into words, one bit each; a bit is set for +1.
 
-Numbers -> PackedInputs; spins -> words in the order of a program.
+Numbers -> PackedInputs; parameters -> words in the order of a program.
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,8 @@ from qubonn.checks import (
     require_real_matrix,
 )
 from qubonn.inference.program import CHUNK, Program
+from qubonn.topology import Topology
+from qubonn.topology.blocks import threshold_digits
 
 Words = NDArray[np.uint64]
 NUMBERS_PER_THREAD = 1_000_000  # fewer are packed before a thread has started
@@ -88,11 +90,14 @@ class UnpackedInputs:
             require_real_matrix("inputs", self._matrix, columns=self.input_count, of="input neuron")
 
 
-def pack_parameters(program: Program, weight_spins: SpinMatrix, bias_spins: SpinMatrix) -> Words:
-    """Pack the spins of networks, one row each, in the order of the program."""
+def pack_parameters(
+    topology: Topology, program: Program, weight_spins: SpinMatrix, bias_spins: SpinMatrix
+) -> Words:
+    """Pack the parameters of networks, one row each, in the order of the program."""
     words = aligned_zeros(len(weight_spins), len(program.parameter_of) // 64)
-    for row, weights, biases in zip(words, weight_spins, bias_spins, strict=True):
-        bits = np.concatenate([weights, biases, [-1]])[program.parameter_of] > 0
+    thresholds = threshold_digits(topology, weight_spins, bias_spins)
+    for row, *bits_of in zip(words, weight_spins > 0, bias_spins > 0, thresholds, strict=True):
+        bits = np.concatenate([*bits_of, [False]])[program.parameter_of]
         row[:] = np.packbits(bits, bitorder="little").view("<u8")
     words.setflags(write=False)
     return words

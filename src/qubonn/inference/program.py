@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector
 from qubonn.inference.strips import STRIP, Strips, strips_of
 from qubonn.topology import Topology
-from qubonn.topology.blocks import Block, blocks_by_level
+from qubonn.topology.blocks import Block, blocks_by_level, threshold_digit_count
 
 CHUNK, BLOCK = 32, 512  # examples: those of one instruction on words; those of a plane
 DENSE, SLIDE, SPREAD, GATHER = range(4)
@@ -28,10 +28,12 @@ STEP = np.dtype(
         ("first", "i4"),  # in `strips` or `spans`
         ("count", "i4"),  # of strips, spans or neurons
         # of DENSE only
-        ("fan_in", "i4"),
+        ("source_count", "i4"),
+        ("plane_count", "i4"),  # of weights: parallel arcs of each source
+        ("constant_count", "i4"),
         ("target_row", "i4"),
         ("first_column", "i4"),  # in `columns`; -1 for hidden neurons
-        ("weight_word", "i8"),  # of the parameters; the biases follow the weights
+        ("weight_word", "i8"),  # of the parameters; the thresholds follow the weights
     ]
 )
 
@@ -51,7 +53,8 @@ class Tables(NamedTuple):
     row_count: int  # words of neurons
     plane_count: int  # 0 where there are no planes; zeros at the end
     longest: int  # most neurons in a row of a strip
-    widest: int  # largest fan-in of a strip
+    widest: int  # most terms of a neuron in a strip
+    digit_count: int  # bits of a threshold in a DENSE step
 
 
 class Chunk(NamedTuple):
@@ -72,7 +75,7 @@ class Program(NamedTuple):
     """Tables for the kernels, and which parameter is which bit."""
 
     tables: Tables
-    parameter_of: IntVector  # by bit: weights by number, then biases by neuron; -1 for no parameter
+    parameter_of: IntVector  # by bit: weights, biases, then `threshold_digits`; -1 for none
 
 
 @lru_cache(maxsize=8)
@@ -99,8 +102,9 @@ class _Builder:
         self.is_plane = np.zeros(topology.node_count, dtype=bool)
         self.home_of = np.full(topology.node_count, -1)  # in `homes`: words with a given node
         self.homes: list[_Words] = []
-        if topology.input_count:
-            self._remember(_Words(True, 0, np.arange(topology.input_count)))
+        self.digit_count = threshold_digit_count(topology)
+        if topology.column_count:
+            self._remember(_Words(True, 0, np.arange(topology.column_count)))
         for blocks in blocks_by_level(topology):
             self._add_level(blocks)
 
@@ -119,8 +123,8 @@ class _Builder:
             tuple(step.get(k, 0) for k in STEP.names or ()) for step in self.opening + self.steps
         ]
         strips = np.array(self.strips, dtype=STRIP)
-        longest = int(strips["length"].max(initial=0))
-        topology = self.topology
+        longest, topology = int(strips["length"].max(initial=0)), self.topology
+        planes = topology.node_count + longest * (1 + int(strips["term_count"].max(initial=0)))
         tables = Tables(
             steps=np.array(steps, dtype=STEP),
             strips=strips,
@@ -130,11 +134,12 @@ class _Builder:
             opening=len(self.opening),
             node_count=topology.node_count,
             output_count=topology.output_count,
-            input_row_count=_row_count(topology.input_count),
+            input_row_count=_row_count(topology.column_count),
             row_count=self.row_count,
-            plane_count=topology.node_count + 2 * longest if self.is_plane.any() else 0,
+            plane_count=planes if self.is_plane.any() else 0,
             longest=longest,
-            widest=int(strips["fan_in"].max(initial=0)),
+            widest=int((strips["fan_in"] + strips["term_count"]).max(initial=0)),
+            digit_count=self.digit_count,
         )
         return Program(tables, np.concatenate([np.zeros(0, np.int64), *self.parameters]))
 
@@ -146,36 +151,39 @@ class _Builder:
         Words must be put together first, then they are quick. Planes exist already, but
         looking up the arcs of a single neuron is slower than counting them.
         """
-        neuron_count, fan_in = block.weights.shape
-        if len(block.sources) > 1 or not fan_in:  # a convolution, or biases alone
+        neuron_count, plane_count, source_count = block.weights.shape
+        if len(block.sources) > 1 or not source_count:  # a convolution, or thresholds alone
             return False
         if block.sources.tobytes() in self.words_of:
             return True
-        row_count = _row_count(fan_in)
-        by_words = neuron_count * (30 * row_count + 40) + 1200 * row_count
-        by_planes = neuron_count * (10 * fan_in + 200)
+        row_count = _row_count(source_count)
+        by_words = neuron_count * (30 * row_count * plane_count + 40) + 1200 * row_count
+        by_planes = neuron_count * (10 * block.fan_in + 200)
         return bool(by_words < by_planes)
 
     def _add_dense(self, block: Block) -> None:
         (nodes,), (read,) = block.nodes, block.sources
         sources = self.words_of.get(read.tobytes()) or self._gather(read)
-        neuron_count, fan_in = block.weights.shape
+        neuron_count, plane_count, source_count = block.weights.shape
         is_output = nodes[0] >= self.topology.outputs.start
-        weights = np.full((neuron_count, 64 * _row_count(fan_in)), -1)
-        weights[:, :fan_in] = block.weights
+        weights = np.full((neuron_count, plane_count, 64 * _row_count(source_count)), -1)
+        weights[:, :, :source_count] = block.weights
         self.steps.append(
             {
                 "kind": DENSE,
                 "reads_inputs": sources.are_inputs,
                 "row": sources.row,
                 "count": neuron_count,
-                "fan_in": fan_in,
+                "source_count": source_count,
+                "plane_count": plane_count,
+                "constant_count": block.constant_count,
                 "target_row": self.row_count,
                 "first_column": len(self.columns) if is_output else -1,
                 "weight_word": self._add_parameters(weights.reshape(-1)) // 64,
             }
         )
-        self._add_parameters(self._bias_numbers(nodes))
+        for digit in range(1, 1 + self.digit_count):
+            self._add_parameters(self._bias_numbers(nodes) + digit * self.topology.neuron_count)
         if is_output:
             self.columns.extend(nodes - self.topology.outputs.start)
         self._remember(_Words(False, self._new_rows(neuron_count), nodes))
@@ -206,7 +214,7 @@ class _Builder:
         self.is_plane[nodes] = True
 
     def _placed(self, strips: Strips) -> NDArray[Any]:
-        """Add offsets, weights and biases of strips; return the table with their places."""
+        """Add offsets, weights and thresholds of strips; return the table with their places."""
         table = strips.table
         table["column"] = np.maximum(table["target"] - self.topology.outputs.start, -1)
         table["first_offset"] += len(self.offsets)
@@ -214,10 +222,10 @@ class _Builder:
         size = table["length"].astype(np.int64) * table["rows"]
         before = np.cumsum(size) - size
         neurons = np.repeat(table["target"] - before, size) + np.arange(size.sum())
-        biases = self._bias_numbers(neurons)
-        first = self._add_parameters(np.concatenate([strips.filters.reshape(-1), biases]))
+        terms = np.column_stack([self._bias_numbers(neurons), strips.constants])
+        first = self._add_parameters(np.concatenate([strips.filters, terms], axis=None))
         table["weight_bit"] += first
-        table["bias_bit"] = first + strips.filters.size + before
+        table["threshold_bit"] = first + strips.filters.size + before * terms.shape[1]
         return table
 
     def _require_planes(self, nodes: IntVector) -> None:

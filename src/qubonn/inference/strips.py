@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
 from qubonn.topology import Topology
-from qubonn.topology.blocks import IntMatrix, alike, distinct_rows
+from qubonn.topology.blocks import IntMatrix, distinct_rows, own_arcs
 
 STRIP = np.dtype(
     [
@@ -26,7 +26,8 @@ STRIP = np.dtype(
         ("step", "i4"),  # from the sources of a row to those of the next
         ("column", "i4"),  # of the first neuron; -1 for hidden neurons
         ("weight_bit", "i8"),  # in the flat filters
-        ("bias_bit", "i8"),
+        ("threshold_bit", "i8"),
+        ("term_count", "i4"),  # of each threshold: the bias and the arcs from the constant
     ]
 )
 
@@ -34,15 +35,17 @@ STRIP = np.dtype(
 class Strips(NamedTuple):
     """Strips of one fan-in; several may have a pattern or a filter in common."""
 
-    table: NDArray[Any]  # of STRIP, without the columns and biases of the neurons
+    table: NDArray[Any]  # of STRIP, without the columns and thresholds of the neurons
     patterns: IntMatrix  # patterns x arcs: sources, counted from a neuron's first one
     filters: IntMatrix  # filters x arcs: weight numbers
     sources: IntVector  # all of them, each once
+    constants: IntMatrix  # neurons x arcs from the constant: weight numbers
 
 
 def strips_of(topology: Topology, nodes: IntVector) -> Iterator[Strips]:
     """Cut neurons, any of one level, into strips."""
-    for some, arcs in alike(topology, nodes, nodes >= topology.outputs.start):
+    are_outputs = nodes >= topology.outputs.start
+    for some, arcs, constants in own_arcs(topology, nodes, are_outputs):
         sources, weights = topology.source_of[arcs], topology.weight_of[arcs]
         base = sources[:, 0] if arcs.shape[1] else np.zeros(len(some), dtype=np.int64)
         pattern_of, patterns = distinct_rows(sources - base[:, None])
@@ -59,8 +62,10 @@ def strips_of(topology: Topology, nodes: IntVector) -> Iterator[Strips]:
         table["weight_bit"] = filter_of[chosen] * arcs.shape[1]
         table["fan_in"], table["base"], table["target"] = arcs.shape[1], base[chosen], some[chosen]
         table["length"], table["rows"] = length[row], row_count
+        table["term_count"] = 1 + constants.shape[1]
         table["step"] = np.where(row_count > 1, step, 0)
-        yield Strips(table, patterns, filters, np.unique(sources))
+        added = topology.weight_of[constants]
+        yield Strips(table, patterns, filters, np.unique(sources), added)
 
 
 def _runs(follows: NDArray[np.bool_]) -> tuple[IntVector, IntVector]:

@@ -17,7 +17,7 @@ from qubonn.encoding import Reading
 from qubonn.inference import packed_network
 from qubonn.inference.program import program_of
 from qubonn.topology import Topology
-from qubonn.topology.blocks import thresholds_of
+from qubonn.topology.blocks import threshold_sums
 
 CHUNK_BYTES = 64 << 20  # of float32 activations held at once
 WORTH_IT = 10**7  # arcs times examples: a millisecond for NumPy
@@ -118,7 +118,7 @@ def plan_levels(
 ) -> tuple[LevelPlan, ...]:
     """Prepare a forward pass in which the activations of the nodes in `cut` are given."""
     plan = []
-    (thresholds,) = thresholds_of(topology, weights[np.newaxis], biases[np.newaxis])
+    (thresholds,) = threshold_sums(topology, weights[np.newaxis], biases[np.newaxis])
     for nodes, sources, place, weight_of in _arcs_of_levels(topology, tuple(cut)):
         matrix = _matrix((len(sources), len(nodes)), place, weights[weight_of])
         own = thresholds[nodes - topology.input_count].astype(np.float32)

@@ -8,6 +8,7 @@ block by itself. Engines flip one parameter at a time, so they use lists of arcs
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,18 +17,26 @@ from qubonn.checks import IntVector
 from qubonn.topology.graph import Topology
 
 IntMatrix = NDArray[np.int64]
+MOST_PARALLEL = 127  # arcs of a block, so that their sums fit into int8
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """Neurons in a table: at each position, all filters read the same sources.
 
-    ``nodes[p, f]`` has the sources ``sources[p]`` and the weights numbered ``weights[f]``.
+    ``nodes[p, f]`` reads ``sources[p, s]`` through the weights numbered ``weights[f, :, s]``, which
+    are parallel arcs: as many for each source of a block.
     """
 
     nodes: IntMatrix  # positions x filters; all or none of them outputs
-    sources: IntMatrix  # positions x arcs, rising; equal ones are parallel arcs
-    weights: IntMatrix  # filters x arcs
+    sources: IntMatrix  # positions x sources, rising; equal ones are parallel arcs too
+    weights: NDArray[np.int64]  # filters x parallel arcs x sources
+    constant_count: int  # arcs from the constant into each neuron
+
+    @property
+    def fan_in(self) -> int:
+        """Number of arcs into each neuron, without those from the constant."""
+        return int(self.weights[0].size)
 
 
 def alike(
@@ -50,19 +59,51 @@ def alike(
         yield some, arcs[starts[some][:, None] + np.arange(fan_in)]
 
 
-def thresholds_of(topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> IntVector:
-    """Return biases plus the weights of arcs from the constant, one row for each network.
+def own_arcs(
+    topology: Topology, nodes: IntVector, *kinds: ArrayLike
+) -> Iterator[tuple[IntVector, IntMatrix, IntMatrix]]:
+    """Yield as `alike`, with the arcs from the constant apart from all others."""
+    is_constant = np.isin(np.arange(topology.arc_count), topology.constant_arcs)
+    counts = constant_counts(topology)[nodes - topology.input_count]
+    for some, arcs in alike(topology, nodes, *kinds, counts):
+        own, constants = arcs[~is_constant[arcs]], arcs[is_constant[arcs]]
+        yield some, own.reshape(len(some), -1), constants.reshape(len(some), -1)
+
+
+def constant_counts(topology: Topology) -> IntVector:
+    """Return the number of arcs from the constant into each neuron."""
+    neurons = topology.target_of[topology.constant_arcs] - topology.input_count
+    return np.bincount(neurons, minlength=topology.neuron_count)
+
+
+def threshold_sums(topology: Topology, weights: ArrayLike, biases: ArrayLike) -> IntMatrix:
+    """Return biases plus the weights of arcs from the constant, spins or bits: networks x neurons.
 
     >>> topology = Topology.dense(1, 2, threshold_levels=3)
-    >>> thresholds_of(topology, [[1, 1, 1, -1]], [[1, 1]])
+    >>> threshold_sums(topology, [[1, 1, 1, -1]], [[1, 1]])
     array([[2, 0]])
     """
-    thresholds, weights = np.array(bias_spins, dtype=np.int64), np.asarray(weight_spins)
-    arcs = topology.constant_arcs
-    neurons, added = topology.target_of[arcs] - topology.input_count, topology.weight_of[arcs]
-    for own, spins in zip(thresholds, weights[:, added], strict=True):
-        np.add.at(own, neurons, spins)
-    return thresholds
+    sums, arcs = np.array(biases, dtype=np.int64), topology.constant_arcs
+    neurons = topology.target_of[arcs] - topology.input_count
+    for own, added in zip(sums, np.asarray(weights)[:, topology.weight_of[arcs]], strict=True):
+        np.add.at(own, neurons, added)
+    return sums
+
+
+def threshold_digit_count(topology: Topology) -> int:
+    """Return the number of binary digits that hold the number of +1 in any threshold."""
+    return int(constant_counts(topology).max(initial=0) + 1).bit_length()
+
+
+def threshold_digits(topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> Any:
+    """Return how many of bias and arcs from the constant are +1, as bits.
+
+    Networks x (digits x neurons), the lowest digits of all neurons first; without a constant these
+    are the bits of the biases.
+    """
+    sums = threshold_sums(topology, np.asarray(weight_spins) > 0, np.asarray(bias_spins) > 0)
+    digits = [sums >> digit & 1 for digit in range(threshold_digit_count(topology))]
+    return np.concatenate(digits, axis=1).astype(bool)
 
 
 def blocks_by_level(topology: Topology) -> list[list[Block]]:
@@ -85,20 +126,32 @@ def distinct_rows(matrix: IntMatrix) -> tuple[IntVector, IntMatrix]:
 
 def _blocks(topology: Topology, level: IntVector) -> Iterator[Block]:
     """Yield the blocks of a level: by fan-in, hidden neurons before outputs."""
-    for nodes, arcs in alike(topology, level, level >= topology.outputs.start):
+    are_outputs = level >= topology.outputs.start
+    for nodes, arcs, constants in own_arcs(topology, level, are_outputs):
         sources, weights = topology.source_of[arcs], topology.weight_of[arcs]
         order = np.lexsort((weights, sources), axis=1)  # by source, parallel arcs by weight
         sources, weights = (np.take_along_axis(part, order, 1) for part in (sources, weights))
         if arcs.shape[1]:
-            yield from _with_common_positions(nodes, sources, weights)
+            for table in _with_common_positions(nodes, sources, weights):
+                yield _block(*table, constants.shape[1])
         else:
-            yield Block(nodes[None], sources[:1], weights)
+            yield Block(nodes[None], sources[:1], weights[:, None], constants.shape[1])
+
+
+def _block(nodes: IntMatrix, sources: IntMatrix, weights: IntMatrix, constant_count: int) -> Block:
+    """Return a block in which as many arcs as possible are parallel; `sources` has one for each."""
+    starts = np.diff(sources, axis=1, prepend=sources[:, :1] - 1).reshape(-1) != 0
+    lengths = np.diff(np.flatnonzero(starts), append=sources.size)
+    count = int(np.gcd.reduce(lengths))
+    count = count if count <= MOST_PARALLEL else 1
+    planes = weights.reshape(len(weights), -1, count).swapaxes(1, 2)
+    return Block(nodes, sources[:, ::count], planes, constant_count)
 
 
 def _with_common_positions(
     nodes: IntVector, sources: IntMatrix, weights: IntMatrix
-) -> Iterator[Block]:
-    """Yield blocks of neurons with one fan-in: filters that are used at the same positions."""
+) -> Iterator[tuple[IntMatrix, IntMatrix, IntMatrix]]:
+    """Yield nodes, sources and weights of blocks: filters that are used at the same positions."""
     patch_of, patches = distinct_rows(sources)
     filter_of, filters = distinct_rows(weights)
     order = np.lexsort((patch_of, filter_of))
@@ -108,4 +161,4 @@ def _with_common_positions(
         by_positions.setdefault(patch_of[run].tobytes(), []).append(run)
     for same in by_positions.values():
         table = np.stack(same, axis=1)
-        yield Block(nodes[table], patches[patch_of[table[:, 0]]], filters[filter_of[table[0]]])
+        yield nodes[table], patches[patch_of[table[:, 0]]], filters[filter_of[table[0]]]
