@@ -22,7 +22,7 @@ from fewshot.methods import HIDDEN, shares_right
 from printing import head, show
 from qubonn.encoding.shifts import copy_count
 from qubonn.engines import InputNoise
-from qubonn.estimator.members import engine_for
+from qubonn.estimator.default_engine import engine_for
 
 MEMBERS = 8
 Engine = qn.ForwardAnnealing

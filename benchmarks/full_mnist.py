@@ -34,7 +34,7 @@ from fewshot.methods import (
 )
 from fewshot.study import settings_of
 from printing import head, show
-from qubonn.estimator.members import engine_for
+from qubonn.estimator.default_engine import engine_for
 from qubonn.experiments import Record, Run, Setting, Store, Study, complete, workers
 from qubonn.experiments.tables import mean_and_spread
 from straight_through import Settings, train_network

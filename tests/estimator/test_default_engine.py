@@ -7,7 +7,7 @@ import pytest
 
 from qubonn.encoding import Reading
 from qubonn.engines import ForwardAnnealing, GrowingBatches
-from qubonn.estimator.members import _softness_and_lead, engine_for
+from qubonn.estimator.default_engine import _softness_and_lead, engine_for
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 

@@ -6,16 +6,17 @@ Problem, recipe, seeds -> Members, the same for any number of jobs, on one machi
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import ceil, inf, pow
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from qubonn.checks import require_count
-from qubonn.encoding import CodeBook, Reading
+from qubonn.encoding import CodeBook
 from qubonn.engines import ForwardAnnealing, GrowingBatches
 from qubonn.errors import RangeError
+from qubonn.estimator.default_engine import engine_for
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop
@@ -31,16 +32,6 @@ PLANNED = 0.8  # of the time; the rest is a reserve
 PILOT_SHARE = 0.1  # of the time, at most, to measure a sweep
 PILOT_BATCHES = 10  # enough to measure the time of a change of batch too
 FEWEST_SWEEPS = 15  # fewer members rather than fewer sweeps
-
-# The default engine. Set on draws from MNIST's training images and on splits of digits, scored on
-# other training examples; docs/results.md has the measurements.
-SWEEPS, QUENCH_SWEEPS = 40, 5
-FEW = 40  # examples; with fewer, members of a committee keep a little heat
-HOTTEST, COLDEST = 0.03, 0.3  # factors of the measured temperatures; soft neurons need little heat
-MANY = 10_000  # examples; from there on sweeps see batches
-FIRST_BATCH = 5_000
-MOST_LEAD = 0.8  # of the number of arcs into an output; the largest possible lead is twice that
-CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
 
 @dataclass(frozen=True)
@@ -273,54 +264,7 @@ def compile_kernels(engine: ForwardAnnealing, problem: TrainingProblem) -> None:
     replace(engine, sweep_count=1).solve(few, time_limit=1e-3)
 
 
-# ---- the default engine, dropout and seeds ----
-
-
-def engine_for(
-    problem: TrainingProblem, reading: Reading, *, is_alone: bool, copy_count: int = 1
-) -> ForwardAnnealing:
-    """Return a short anneal; its targets depend on the number of examples."""
-    all_count, topology = problem.example_count, problem.topology
-    count, is_shifted = all_count // copy_count, copy_count > 1
-    softness, lead = _softness_and_lead(count, is_alone=is_alone, is_shifted=is_shifted)
-    root = _root(topology, is_output=True)
-    lead = min(lead * root, MOST_LEAD * root**2)
-    last = max(FIRST_BATCH, all_count // 2)
-    return ForwardAnnealing(
-        replica_count=1,
-        sweep_count=min(20, max(5, count // 5)) if is_shifted else SWEEPS,
-        quench_sweeps=QUENCH_SWEEPS if is_alone or count >= FEW else 0,
-        reading=reading,
-        target_margin=max(2, 2 * round(lead / 2)) if reading == "largest" else None,
-        margin_cap=max(2, round(CAP * _root(topology, is_output=False))),
-        softness=softness,
-        batches=GrowingBatches(first=FIRST_BATCH, last=last) if all_count > MANY else None,
-        hottest=HOTTEST,
-        coldest=COLDEST,
-        thread_count=1,
-    )
-
-
-def _softness_and_lead(count: int, *, is_alone: bool, is_shifted: bool) -> tuple[float, float]:
-    """Return how soft neurons are, and the right class's lead in roots of an output's arcs.
-
-    The fewer examples, the softer. A network that predicts alone needs larger leads on few examples
-    than one of many that vote. Shifted copies of each example need less of both.
-    """
-    softness = max(0.5, 3.0 * pow(count, -0.2))
-    lead = max(1.4, (13.5 if is_alone else 10.0) * pow(count, -0.23))
-    if not is_shifted:
-        return softness, lead
-    if not is_alone:
-        return 0.65 * softness, 0.55 * lead
-    return (1.3 * softness, 0.85 * lead) if count < FEW else (softness, 0.65 * lead)
-
-
-def _root(topology: Topology, *, is_output: bool) -> float:
-    """Return the root of the usual number of arcs into a hidden neuron, or into an output."""
-    nodes = topology.outputs if is_output else range(topology.input_count, topology.outputs.start)
-    fan_in = topology.fan_in[nodes.start : nodes.stop]
-    return float(np.median(fan_in)) ** 0.5 if len(fan_in) else 1.0
+# ---- dropout and seeds ----
 
 
 def dropout_for(wanted: object, topology: Topology) -> Dropout | None:
