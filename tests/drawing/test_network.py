@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from qubonn.drawing.network import draw_topology
-from qubonn.drawing.palette import HIDDEN, INPUT, NEGATIVE, OUTPUT, POSITIVE
+from qubonn.drawing.palette import ARC, HIDDEN, INPUT, NEGATIVE, OUTPUT, POSITIVE
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 from qubonn.topology import Topology
 
@@ -32,6 +32,13 @@ PICTURES = {
     "parallel": PARALLEL,
     "no inputs": Topology.from_arcs([(0, 1), (1, 2), (2, 0)], inputs=0, outputs=1),
     "no arcs": LONELY,
+    "levels": Topology.dense(6, 3, 2, weight_levels=[3, 4], threshold_levels=5),
+    "levels of a convolution": Topology.parse(
+        "conv(3x3x2, levels=3, thresholds=4)", inputs=(5, 5), outputs=2
+    ),
+    "constant": Topology.from_arcs(
+        [(0, 2), (1, 2), (1, 3), (2, 3)], inputs=2, outputs=1, has_constant=True
+    ),
     "thinned": NETWORK_2.thin([0, 7, 30]).topology,
 }
 
@@ -201,6 +208,43 @@ def test_parallel_arcs_do_not_coincide() -> None:
     first, second, single = arc_curves(PARALLEL.draw(blank()))
     assert np.abs(first - second).max() > 0.2
     assert swerve(single) == pytest.approx(0)
+
+
+def test_parallel_arcs_between_layers_are_one_line_as_wide_as_their_sum() -> None:
+    topology = Topology.dense(3, 1, weight_levels=4)
+    axes = topology.draw(blank(), weight_spins=[1, 1, 1, -1, -1, 1, -1, -1, -1])
+    lines = collection(axes, "arcs")
+    first, second, third = np.asarray(lines.get_linewidth()).tolist()
+    assert len(arc_curves(axes)) == 3
+    assert first == third == pytest.approx(3 * second)
+    colours = np.asarray(lines.get_edgecolor())[:, :3]
+    signs = (POSITIVE, NEGATIVE, NEGATIVE)
+    np.testing.assert_allclose(colours, [to_rgba(colour)[:3] for colour in signs])
+    legend = axes.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["weight > 0", "weight < 0"]
+
+
+def test_a_sum_of_zero_is_grey() -> None:
+    topology = Topology.dense(1, 1, weight_levels=3)
+    axes = topology.draw(blank(), weight_spins=[1, -1])
+    (colour,) = np.asarray(collection(axes, "arcs").get_edgecolor())
+    np.testing.assert_allclose(colour[:3], to_rgba(ARC)[:3])
+
+
+@pytest.mark.parametrize("name", ["levels", "levels of a convolution", "constant"])
+def test_the_constant_and_its_arcs_are_not_drawn(name: str) -> None:
+    topology = PICTURES[name]
+    axes = topology.draw(blank(), node_numbers=True)
+    assert len(node_places(axes)) == topology.node_count - 1
+    assert str(topology.column_count) not in texts(axes)
+
+
+def test_a_convolution_with_levels_still_shows_its_patches() -> None:
+    axes = PICTURES["levels of a convolution"].draw(blank())
+    assert texts(axes)[1].startswith("conv 3x3, 2 filters")
+    assert len(collection(axes, "fields").get_paths()) == 2
+    assert len(arc_curves(axes)) == 2 * 9 + 18 * 2
 
 
 def test_arcs_there_and_back_do_not_coincide() -> None:

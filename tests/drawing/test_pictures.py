@@ -24,6 +24,14 @@ def test_an_image_shows_the_weights_of_each_neuron() -> None:
     assert input_images(qn.BinaryNetwork.random(qn.Topology.dense(4, 2), seed=0)) is None
 
 
+def test_images_show_the_sums_of_parallel_arcs_without_the_constant() -> None:
+    topology = qn.Topology.parse("fc(1, levels=3, thresholds=3)", inputs=(1, 3), outputs=1)
+    weights = [1, 1, -1, 1, -1, -1, 1, 1]
+    images = input_images(qn.BinaryNetwork(topology, weights, [1, 1]))
+    assert images is not None
+    assert images.tolist() == [[[2, 0, -2]]]
+
+
 def test_the_picture_of_a_small_qubo_is_its_matrix() -> None:
     qubo = qn.Qubo.of([0, 0, 1], [0, 1, 2], [5, -2, 3], variable_count=3)
     blocks, step = coupling_blocks(qubo)

@@ -123,6 +123,7 @@ def test_given_all_activations_every_sum_is_known_with_cycles_or_without(
     states = np.random.default_rng(seed).choice(
         np.array([-1, 1], np.int8), (2, topology.node_count)
     )
+    states[:, topology.column_count : topology.input_count] = 1
     neurons = range(topology.input_count, topology.node_count)
     expected = [
         [slow_sum(network, dict(enumerate(state)), node) for node in neurons]

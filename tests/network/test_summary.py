@@ -23,7 +23,8 @@ def test_every_number_equals_a_count_by_hand(
     topology, size = network.topology, dict(found.rows())
     assert found.topology == topology
     names = ("inputs", "hidden", "outputs")
-    assert sum(int(size[name]) for name in names) == topology.node_count
+    node_count = topology.node_count - topology.has_constant
+    assert sum(int(size[name]) for name in names) == node_count
     assert int(size["arcs"]) == len(topology.source_of)
     assert int(size["weights"]) == len(set(topology.weight_of.tolist()))
     assert int(size["weights"]) == len(network.weight_spins)
@@ -184,3 +185,15 @@ def test_without_data_nothing_of_a_committee_is_claimed() -> None:
     assert "accuracy" not in str(some)
     with pytest.raises(RangeError, match="got outputs alone"):
         committee.summary(outputs=[[1, 1, 1]])
+
+
+def test_levels_and_thresholds_are_listed_where_there_are_more_than_two() -> None:
+    topology = qn.Topology.dense(9, 4, 2, weight_levels=[3, 2], threshold_levels=5)
+    found = qn.BinaryNetwork.random(topology, seed=0).summary()
+    size = dict(found.rows())
+    assert (size["inputs"], size["arcs"]) == ("9", "98")
+    assert (size["weight levels"], size["threshold levels"]) == ("2 to 3", "5")
+    assert found.bits == 9 * 4 * 2 + 4 * 2 + 6 * 4
+    assert found.packed_bytes == 13
+    plain = dict(qn.BinaryNetwork.random(qn.Topology.dense(9, 4, 2), seed=0).summary().rows())
+    assert not {"weight levels", "threshold levels"} & set(plain)

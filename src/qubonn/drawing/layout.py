@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import IntVector
 
@@ -56,16 +56,17 @@ class NetworkLayout:
 
     def __init__(self, topology: "Topology", most_nodes: int) -> None:
         is_graph, node_count = topology.layer_shapes is None, topology.node_count
-        self.groups = list(_groups(topology))
+        self.line_of = _lines(topology)  # by arc; -1 for those from the constant
+        self.groups = list(_groups(topology, np.unique(self.line_of[self.line_of >= 0])))
         blocks = [
             _placed(group.shape, most_nodes, 1.7 if is_graph else 1.05) for group in self.groups
         ]
         widths, heights = np.array([block.size for block in blocks]).T
         self.middles = np.cumsum(widths + max(3.0, 0.5 * heights.max())) - widths / 2  # of groups
-        self.positions: Points = np.empty((node_count, 2))  # by node; NaN for those left out
+        self.positions: Points = np.full((node_count, 2), np.nan)  # by node; NaN: left out
         self.pitch_of = np.empty(node_count)  # distance between rows, by node
         self.diameter_of = np.empty(node_count)
-        self.column_of = np.empty(node_count, dtype=np.int64)
+        self.column_of = np.full(node_count, -1)
         self.ellipses: list[Ellipsis] = []
         for column, (group, block) in enumerate(zip(self.groups, blocks, strict=True)):
             shift = np.array([self.middles[column], 0.0])
@@ -81,11 +82,29 @@ class NetworkLayout:
         is_small = len(self.arcs) <= 150 and len(self.visible) <= 60
         self.is_small_graph = is_graph and is_small  # and gets arrowheads and numbers
 
+    def totals(self, values: ArrayLike) -> IntVector:
+        """Add up values of all arcs along the lines that are drawn."""
+        is_line, numbers = self.line_of >= 0, np.asarray(values, dtype=np.int64)
+        sums = np.zeros(len(numbers), dtype=np.int64)
+        np.add.at(sums, self.line_of[is_line], numbers[is_line])
+        return sums[self.arcs]
+
 
 # ---- groups of nodes ----
 
 
-def _groups(topology: "Topology") -> Iterator[Group]:
+def _lines(topology: "Topology") -> IntVector:
+    """Return the arc whose line stands for each arc: between layers the first parallel one."""
+    line_of = np.arange(topology.arc_count)
+    if topology.layer_shapes is not None:
+        ends = topology.target_of * topology.node_count + topology.source_of
+        _, first, place = np.unique(ends, return_index=True, return_inverse=True)
+        line_of = first[place]
+    line_of[topology.constant_arcs] = -1
+    return line_of
+
+
+def _groups(topology: "Topology", lines: IntVector) -> Iterator[Group]:
     """Yield the layers, or the levels of a graph without layers, from left to right."""
     shapes = topology.layer_shapes
     if shapes is None:
@@ -93,9 +112,11 @@ def _groups(topology: "Topology") -> Iterator[Group]:
         shapes = tuple((len(nodes),) for nodes in columns)
     else:
         ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        columns = np.split(np.arange(topology.node_count), ends[:-1])
+        nodes = np.arange(topology.node_count)
+        nodes = np.delete(nodes, topology.column_count) if topology.has_constant else nodes
+        columns = np.split(nodes, ends[:-1])
     for nodes, shape, before in zip(columns, shapes, ((0,), *shapes), strict=False):
-        yield _group(topology, nodes, shape, before)
+        yield _group(topology, lines, nodes, shape, before)
 
 
 def _columns(topology: "Topology") -> list[IntVector]:
@@ -112,7 +133,8 @@ def _columns(topology: "Topology") -> list[IntVector]:
     at_the_end = np.setdiff1d(topology.outputs, [] if levels is None else into_hidden)
     last = 1 + depth[:first_output].max(initial=0)
     depth[at_the_end] = last if levels is None else np.maximum(depth[at_the_end], last)
-    return [np.flatnonzero(depth == d) for d in np.unique(depth)]
+    depth[topology.column_count : topology.input_count] = -1  # the constant is not drawn
+    return [np.flatnonzero(depth == d) for d in np.unique(depth) if d >= 0]
 
 
 def _distances(topology: "Topology") -> IntVector:
@@ -127,19 +149,23 @@ def _distances(topology: "Topology") -> IntVector:
     return np.where(np.isinf(steps), 1, steps).astype(np.int64)
 
 
-def _group(topology: "Topology", nodes: IntVector, shape: "Shape", before: "Shape") -> Group:
+def _group(
+    topology: "Topology", lines: IntVector, nodes: IntVector, shape: "Shape", before: "Shape"
+) -> Group:
     """Describe a group; a convolution shows the arcs into its first and last neuron only."""
-    arcs = np.flatnonzero(np.isin(topology.target_of, nodes))
+    arcs = lines[np.isin(topology.target_of[lines], nodes)]
+    fan_in = np.bincount(topology.target_of[arcs], minlength=topology.node_count)[nodes]
     shares_weights = len(np.unique(topology.weight_of[arcs])) < len(arcs)
     singled_out, corners, notes = nodes[:0], _NO_CORNERS, []
     if len(shape) == 3 and shares_weights:
         singled_out = np.unique(nodes[[0, shape[1] * shape[2] - 1]])
         arcs = arcs[np.isin(topology.target_of[arcs], singled_out)]
-    kernel = _kernel(shape, before, topology.fan_in[nodes])
+    kernel = _kernel(shape, before, fan_in)
     if kernel is not None:
         filters = "" if shape[0] == 1 else f", {shape[0]} filters"
         notes.append(f"conv {kernel[0]}x{kernel[1]}{filters}")
-        patches = [np.sort(topology.predecessors(int(node))) for node in singled_out]
+        into = [arcs[topology.target_of[arcs] == node] for node in singled_out]
+        patches = [np.sort(topology.source_of[some]) for some in into]
         sheets = [_corners(patch.reshape(before[0], *kernel)) for patch in patches]
         corners = np.concatenate([_NO_CORNERS, *sheets])
     notes.append(_caption(topology, nodes, shape))

@@ -15,7 +15,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import IntVector, SpinVector, require_count, require_spins
+from qubonn.checks import IntVector, require_count, require_spins
 from qubonn.drawing.layout import SHEET_AXES, NetworkLayout, Points
 from qubonn.drawing.palette import ARC, HIDDEN, INK, INPUT, NEGATIVE, OUTPUT, POSITIVE
 
@@ -42,8 +42,10 @@ def draw_topology(
 
     Layers with rows and columns become sheets, one per channel. Sides longer than `most_nodes` are
     shortened to an ellipsis. A convolution shows the arcs into two of its nodes, one colour per
-    shared weight. `weight_spins`, one per weight, colours the arcs by sign instead. Graphs without
-    layers get arrowheads and `node_numbers` while they are small; `node_numbers` overrides that.
+    shared weight. `weight_spins`, one per weight, colours the arcs by sign instead. Between layers,
+    parallel arcs are one line, as wide as their sum, grey if that is 0; the constant is not drawn.
+    Graphs without layers get arrowheads and `node_numbers` while they are small; `node_numbers`
+    overrides that.
 
     >>> from matplotlib.figure import Figure
     >>> from qubonn.topology import Topology
@@ -52,26 +54,28 @@ def draw_topology(
     >>> [text.get_text() for text in axes.texts]
     ['input 5x5', 'conv 3x3\n3x3 hidden\n(only arcs into\n2 nodes drawn)', '2 outputs']
     """
-    spins = None
-    if weight_spins is not None:
-        spins = require_spins(
-            "weight_spins", weight_spins, count=topology.weight_count, of="weight"
-        )
     layout = NetworkLayout(topology, require_count("most_nodes", most_nodes, least=2))
+    values = None
+    if weight_spins is not None:
+        count = topology.weight_count
+        spins = require_spins("weight_spins", weight_spins, count=count, of="weight")
+        values = layout.totals(spins[topology.weight_of])
     curves = _curves(topology, layout)
     sheets = _outlines(layout, [group.sheet_corners for group in layout.groups], 0.75)
-    frame = _frame(layout, (curves, sheets), has_key=spins is not None)
+    frame = _frame(layout, (curves, sheets), has_key=values is not None)
     axes = _new_axes(frame) if axes is None else axes
     axes.set(xlim=frame[:, 0], ylim=frame[:, 1], aspect="equal")
     axes.set_axis_off()
     _add(axes, PolyCollection(list(sheets), fc="#f4f4f4", ec="#bbbbbb", lw=0.8), "sheets", 1)
-    _add_arcs(axes, topology, layout, curves, spins)
+    _add_arcs(axes, topology, layout, curves, values)
     _add_nodes(axes, topology, layout)
     _write(axes, layout, frame, layout.is_small_graph if node_numbers is None else node_numbers)
-    if spins is not None:
+    if values is not None:
         lines = [Line2D([], [], color=colour) for colour in (POSITIVE, NEGATIVE)]
-        labels, size = ("weight +1", "weight -1"), _font_size(axes, frame)
-        axes.legend(lines, labels, loc="upper center", ncols=2, frameon=False, fontsize=size)
+        has_levels = np.abs(values).max(initial=0) > 1
+        labels = ("weight > 0", "weight < 0") if has_levels else ("weight +1", "weight -1")
+        style = {"frameon": False, "fontsize": _font_size(axes, frame)}
+        axes.legend(lines, labels, loc="upper center", ncols=2, **style)
     return axes
 
 
@@ -172,12 +176,13 @@ def _add_arcs(
     topology: "Topology",
     layout: NetworkLayout,
     curves: Points,
-    weight_spins: SpinVector | None,
+    values: IntVector | None,
 ) -> None:
     """Add the arcs, their heads in small graphs, and the patches that a convolution reads."""
     target = topology.target_of[layout.arcs]
-    colours = _arc_colours(topology, layout.arcs, layout.column_of[target], weight_spins)
-    widths = 0.7 + 0.7 * colours[:, 3]
+    colours = _arc_colours(topology, layout.arcs, layout.column_of[target], values)
+    sums = layout.totals(np.ones(topology.arc_count)) if values is None else np.abs(values)
+    widths = (0.7 + 0.7 * colours[:, 3]) * np.maximum(sums, 1)
     _add(axes, LineCollection(list(curves), colors=colours, linewidths=widths), "arcs", 2)
     if layout.is_small_graph:
         heads = _arrowheads(curves, layout.diameter_of[target])
@@ -187,14 +192,13 @@ def _add_arcs(
 
 
 def _arc_colours(
-    topology: "Topology", arcs: IntVector, column: IntVector, weight_spins: SpinVector | None
+    topology: "Topology", arcs: IntVector, column: IntVector, values: IntVector | None
 ) -> NDArray[np.float64]:
     """Return RGBA per arc: by sign, else by shared weight, else grey; fainter in a crowd."""
     weight = topology.weight_of[arcs]
     colours = np.tile(to_rgba(ARC), (len(arcs), 1))
-    if weight_spins is not None:
-        is_positive = weight_spins[weight] > 0
-        colours = np.where(is_positive[:, None], to_rgba(POSITIVE), to_rgba(NEGATIVE))
+    if values is not None:
+        colours[values > 0], colours[values < 0] = to_rgba(POSITIVE), to_rgba(NEGATIVE)
     else:
         is_shared = np.bincount(topology.weight_of, minlength=1)[weight] > 1
         for shared in (np.flatnonzero(is_shared & (column == c)) for c in np.unique(column)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap, SymLogNorm
+from matplotlib.colors import LinearSegmentedColormap, SymLogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -78,8 +78,8 @@ def coupling_blocks(qubo: "qn.Qubo") -> tuple[NDArray[np.float64], int]:
 def input_images(network: "qn.BinaryNetwork") -> NDArray[np.int8] | None:
     """Return the weights of neurons with an image as input: neurons x rows x columns, or None.
 
-    0 where a neuron has no weight. Neurons that share their weights, as in a convolution, appear
-    once.
+    0 where a neuron has no weight; parallel arcs add up. Neurons that share their weights, as in a
+    convolution, appear once.
     """
     topology = network.topology
     shapes = topology.layer_shapes
@@ -87,12 +87,12 @@ def input_images(network: "qn.BinaryNetwork") -> NDArray[np.int8] | None:
         return None
     images: dict[tuple[int, ...], NDArray[np.int8]] = {}
     for node in range(topology.input_count, topology.node_count):
-        arcs = topology.arcs_into(node)
+        arcs = np.setdiff1d(topology.arcs_into(node), topology.constant_arcs)
         sources, weights = topology.source_of[arcs], topology.weight_of[arcs]
         if not len(arcs) or sources.max() >= topology.input_count or len(images) == MOST_IMAGES:
             break
-        image = np.zeros(topology.input_count, dtype=np.int8)
-        image[sources] = network.weight_spins[weights]
+        image = np.zeros(topology.column_count, dtype=np.int8)
+        np.add.at(image, sources, network.weight_spins[weights])
         images.setdefault(tuple(weights.tolist()), image.reshape(shapes[0][1:]))
     return np.stack(list(images.values())) if images else None
 
@@ -143,13 +143,16 @@ def _save(figure: Figure, out: Path) -> None:
 
 
 def _draw_images(panel: Any, images: NDArray[np.int8], rows: int) -> None:
-    panel.suptitle("weights of neurons with an image as input (orange -1, blue +1)", fontsize=10)
-    colours = ListedColormap([palette.NEGATIVE, palette.NOTHING, palette.POSITIVE])
+    most = int(np.abs(images).max(initial=1))
+    key = f"(orange -{most}, blue +{most})"
+    panel.suptitle(f"weights of neurons with an image as input {key}", fontsize=10)
+    ends = [palette.NEGATIVE, palette.NOTHING, palette.POSITIVE]
+    colours = LinearSegmentedColormap.from_list("weights", ends, N=2 * most + 1)
     across = min(IMAGES_ACROSS, len(images))
     for number, axes in enumerate(np.ravel(panel.subplots(rows, across))):
         axes.set_axis_off()
         if number < len(images):
-            axes.imshow(images[number], cmap=colours, vmin=-1, vmax=1)
+            axes.imshow(images[number], cmap=colours, vmin=-most, vmax=most)
 
 
 def _divide_kinds(axes: Axes, qubo: "qn.Qubo") -> None:

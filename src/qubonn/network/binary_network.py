@@ -106,7 +106,10 @@ class BinaryNetwork:
         return self.forward(inputs).pre_activations
 
     def pre_activations_at(self, activation_spins: SpinMatrix) -> NDArray[np.int32]:
-        """Return the same for given activations of all nodes; cycles do not matter."""
+        """Return the same for given activations of all nodes; cycles do not matter.
+
+        The constant is +1 whatever is given.
+        """
         topology, first = self.topology, self.topology.input_count
         neurons = np.arange(first, topology.node_count), activation_spins[:, first:]
         inputs = activation_spins[:, : topology.column_count]

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import SpinMatrix, require_spin_matrix
+from qubonn.checks import IntVector, SpinMatrix, require_spin_matrix
 from qubonn.encoding import Reading, require_reading
 from qubonn.errors import RangeError
 from qubonn.network.forward import decide
 from qubonn.topology import Topology
+from qubonn.topology.blocks import constant_counts
 
 if TYPE_CHECKING:
     from qubonn.network.binary_network import BinaryNetwork
@@ -98,13 +99,17 @@ class Summary:
 
     def _size_rows(self) -> Rows:
         topology = self.topology
-        yield "inputs", f"{topology.input_count:,}"
+        yield "inputs", f"{topology.column_count:,}"
         yield "hidden", f"{topology.hidden_count:,}"
         yield "outputs", f"{topology.output_count:,}"
         yield "levels", "cyclic" if self.level_count is None else f"{self.level_count:,}"
         yield "arcs", f"{topology.arc_count:,}"
         yield "weights", f"{topology.weight_count:,}"
         yield "biases", f"{topology.neuron_count:,}"
+        own = np.delete(np.arange(topology.arc_count), topology.constant_arcs)
+        pairs = topology.source_of[own] * topology.node_count + topology.target_of[own]
+        yield from _levels_row("weight levels", np.unique(pairs, return_counts=True)[1] + 1)
+        yield from _levels_row("threshold levels", constant_counts(topology) + 2)
 
     def _accuracy_rows(self) -> Rows:
         if self.member_count is not None:
@@ -130,6 +135,14 @@ class Summary:
             for name, value in self.rows()
         )
         return f"<table><caption>{escape(self.title)}</caption>{rows}</table>"
+
+
+def _levels_row(name: str, levels: IntVector) -> Rows:
+    """Yield the number of levels, or the least and the most, unless all are two."""
+    most = levels.max(initial=2)
+    least = levels.min(initial=most)
+    if most > 2:
+        yield name, f"{most}" if least == most else f"{least} to {most}"
 
 
 def summarise(
