@@ -115,6 +115,20 @@ class Reading:
         )
         return float(weights + biases)
 
+    def h_decay(self) -> int:
+        """The square of the sum of all weights on the same arcs, unless it is one weight."""
+        arcs_of: dict[int, list[tuple[int, int]]] = {}
+        constant = self.topology.input_count - 1 if self.topology.has_constant else None
+        for arc, weight in enumerate(self.topology.weight_of.tolist()):
+            ends = int(self.topology.source_of[arc]), int(self.topology.target_of[arc])
+            arcs_of.setdefault(weight, []).append(ends)
+        together: dict[tuple[tuple[int, int], ...], list[int]] = {}
+        for weight, arcs in arcs_of.items():
+            if all(source != constant for source, _ in arcs):
+                spin = 2 * self.value["weight", weight] - 1
+                together.setdefault(tuple(sorted(arcs)), []).append(spin)
+        return sum(sum(spins) ** 2 for spins in together.values() if len(spins) > 1)
+
     def wrong_outputs(self, wanted: SpinMatrix) -> int:
         return sum(
             2 * self.y(k, node) - 1 != wanted[k, i]
@@ -131,6 +145,7 @@ def energy(problem: qn.TrainingProblem, bits: NDArray[Any]) -> float:
         + problem.product_strength * reading.h2()
         - problem.margin_strength * reading.h_som()
         - reading.h_ext(problem.field)
+        + problem.decay_strength * reading.h_decay()
     )
     if problem.output_strength is None:
         return total

@@ -113,6 +113,18 @@ def test_each_zero_energy_state_is_one_choice_of_consistent_activations(
     assert zero_count == expected
 
 
+def test_decay_prefers_the_smallest_of_all_weights_that_are_right() -> None:
+    topology = qn.Topology.dense(2, 1, weight_levels=3)
+    problem = qn.TrainingProblem(topology, [[1, 1], [1, -1]], [[1], [-1]], decay_strength=0.125)
+    states = all_bits(problem.variables.count)
+    energies = problem.qubo().energy(states)
+    feasible = [net for net in all_networks(topology) if is_feasible(problem, net)]
+    squares = [(net.weight_spins.reshape(2, 2).sum(axis=1) ** 2).sum() for net in feasible]
+    best = problem.decode(states[np.argmin(energies)])
+    assert energies.min() == min(squares) / 8 == 0.5
+    assert best.weight_spins.reshape(2, 2).sum(axis=1).tolist() == [0, 2]
+
+
 def test_the_tiny_problems_cover_every_kind() -> None:
     covered = {case.id.rsplit("-", 2)[0] for case in problems()}
     assert covered == set(TINY)

@@ -1,5 +1,6 @@
 """The energy of any network on any assignment equals the paper's equations, term by term."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,7 @@ def problems(draw: st.DrawFn) -> qn.TrainingProblem:
         margin_strength=scale(draw(st.integers(0, 5))),
         field=draw(st.sampled_from([qn.Field.zero(topology), field])),
         output_strength=draw(st.sampled_from([None, scale(3), 0])),
+        decay_strength=scale(draw(st.integers(0, 5))),
     )
 
 
@@ -61,6 +63,7 @@ def test_every_term_and_the_total_equal_the_slow_twin_on_random_assignments(
     assert terms.product == reading.h2() == problem.qubo("product").energy(bits)
     assert terms.margin == reading.h_som() == problem.qubo("margin").energy(bits)
     assert terms.field == reading.h_ext(problem.field) == problem.qubo("field").energy(bits)
+    assert terms.decay == reading.h_decay() == problem.qubo("decay").energy(bits)
     assert terms.output == reading.wrong_outputs(problem.output_spins)
     # strengths are multiples of 1/4 and fields of 1/8, so float64 is exact here too
     assert terms.total == energy(problem, bits) == problem.qubo().energy(bits)
@@ -116,6 +119,31 @@ def test_the_papers_networks_have_exact_integer_energies(
     bits = np.random.default_rng(number).integers(0, 2, (3, qubo.variable_count))
     assert qubo.linear.dtype == qubo.couplings.dtype == np.int64
     assert [energy(problem, row) for row in bits] == qubo.energy(bits).tolist()
+
+
+@pytest.mark.parametrize("weight_levels", [2, 3, 4, (3, 5)])
+@pytest.mark.parametrize("threshold_levels", [2, 5])
+def test_weights_of_several_levels_decay_and_thresholds_do_not(
+    weight_levels: Any, threshold_levels: int
+) -> None:
+    levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
+    topology = qn.Topology.dense(3, 2, 1, **levels)
+    problem = qn.TrainingProblem(topology, [[1, 1, -1]], [[1]], decay_strength=7)
+    qubo = problem.qubo()
+    bits = np.random.default_rng(0).integers(0, 2, (20, qubo.variable_count))
+    assert qubo.is_exact
+    assert [energy(problem, row) for row in bits] == qubo.energy(bits).tolist()
+    assert [problem.terms(row).total for row in bits] == qubo.energy(bits).tolist()
+    ones = qn.BinaryNetwork(topology, [1] * topology.weight_count, [1] * 3)
+    sizes = np.array(weight_levels if isinstance(weight_levels, tuple) else [weight_levels] * 2) - 1
+    squares = np.where(sizes > 1, sizes**2, 0) * [6, 2]
+    assert problem.certify(ones).terms.decay == squares.sum()
+
+
+def test_without_levels_the_decay_changes_nothing() -> None:
+    topology = qn.Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1)
+    plain = qn.TrainingProblem(topology, [[1] * 9], [[1]])
+    assert replace(plain, decay_strength=3).qubo() == plain.qubo()
 
 
 def test_a_fractional_strength_makes_the_coefficients_float64() -> None:

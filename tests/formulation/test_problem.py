@@ -118,7 +118,10 @@ class TestOutputs:
         )
 
 
-@pytest.mark.parametrize("name", ["product_strength", "margin_strength", "output_strength"])
+STRENGTHS = ["product_strength", "margin_strength", "decay_strength"]
+
+
+@pytest.mark.parametrize("name", [*STRENGTHS, "output_strength"])
 @pytest.mark.parametrize("bad", [-1, -0.5, NAN, INFINITY, True, "1", [1], 1j])
 def test_strengths_must_be_finite_numbers_of_at_least_zero(name: str, bad: Any) -> None:
     said = refused(RangeError, **{name: bad})
@@ -126,7 +129,7 @@ def test_strengths_must_be_finite_numbers_of_at_least_zero(name: str, bad: Any) 
     assert said == f"{name} must be a finite number, at least 0; got {shown}"
 
 
-@pytest.mark.parametrize("name", ["product_strength", "margin_strength"])
+@pytest.mark.parametrize("name", STRENGTHS)
 def test_strengths_that_are_always_there_must_not_be_none(name: str) -> None:
     assert refused(RangeError, **{name: None}).endswith("at least 0; got None")
 

@@ -69,5 +69,7 @@ def test_two_terms_of_one_name_are_refused() -> None:
 
 
 def test_an_unknown_term_is_refused_with_the_names_of_those_that_exist() -> None:
-    with pytest.raises(RangeError, match=r"'field', 'positive_pairs' or, where .* got 'margins'"):
+    with pytest.raises(
+        RangeError, match=r"'field', 'decay', 'positive_pairs' or, where .* got 'margins'"
+    ):
         problem_with(PositivePairs(1)).qubo("margins")

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import FrozenInstanceError
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -112,6 +113,25 @@ def test_the_last_input_may_be_a_constant() -> None:
     assert repr(topology) == (
         "Topology(1 input, 0 hidden, 1 output: 3 nodes, 2 arcs, 2 weights, one constant)"
     )
+
+
+@given(topologies())
+def test_weights_on_the_same_arcs_are_levels_of_one(topology: Topology) -> None:
+    together: dict[tuple[tuple[int, int], ...], list[int]] = {}
+    for weight in range(topology.weight_count):
+        ends = sorted((s, t) for s, t, number in arcs_of(topology) if number == weight)
+        if not topology.has_constant or all(s != topology.column_count for s, _ in ends):
+            together.setdefault(tuple(ends), []).append(weight)
+    starts, weights = topology.levelled_weights
+    groups = [weights[a:b].tolist() for a, b in pairwise(starts)]
+    assert groups == [group for group in together.values() if len(group) > 1]
+
+
+def test_shared_weights_have_levels_and_thresholds_have_none() -> None:
+    topology = Topology.parse("conv(2x2, levels=4, thresholds=5)", inputs=(3, 3), outputs=1)
+    starts, weights = topology.levelled_weights
+    assert np.diff(starts).tolist() == [3] * 4
+    assert weights.tolist() == list(range(12))
 
 
 def test_without_a_constant_all_inputs_are_columns() -> None:
@@ -391,10 +411,11 @@ def test_a_cut_of_nodes_that_are_not_there_is_refused(node: int) -> None:
 def arrays_of(topology: Topology) -> Iterator[Any]:
     yield from (topology.source_of, topology.target_of, topology.weight_of, topology.fan_in)
     yield from topology.arcs_by_target
+    yield from topology.levelled_weights
     yield topology.arcs_into(topology.node_count - 1)
 
 
-@pytest.mark.parametrize("number", range(7))
+@pytest.mark.parametrize("number", range(9))
 def test_arrays_are_read_only(number: int) -> None:
     array = list(arrays_of(DENSE))[number]
     with pytest.raises(ValueError, match="read-only"):

@@ -128,13 +128,14 @@ def temperatures_from(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hottest and coldest temperature of each kind of flip, from sizes of energy changes.
 
-    The hottest is the median size without margins and field; the coldest is a seventh of the 5 %
-    quantile of the sizes with them. A kind without nonzero changes has the size `if_empty`; NaN
+    The hottest is the median size without margins, field and decay; the coldest is a seventh of the
+    5 % quantile of the sizes with them. A kind without nonzero changes has the size `if_empty`; NaN
     means the largest of the other kinds, or 1.
     """
     whole = violations = sizes_of(problem)
-    if problem.margin_strength or not problem.field.is_zero:
-        bare = replace(problem, margin_strength=0, field=Field.zero(problem.topology))
+    if problem.margin_strength or problem.decay_strength or not problem.field.is_zero:
+        no_field = Field.zero(problem.topology)
+        bare = replace(problem, margin_strength=0, decay_strength=0, field=no_field)
         violations = sizes_of(bare)
     hottest = _quantile(violations, 0.5, if_empty)
     return hottest, np.minimum(_quantile(whole, 0.05, if_empty) / 7, hottest)

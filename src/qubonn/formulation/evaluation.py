@@ -15,7 +15,7 @@ from qubonn.formulation.assignment import Assignment, product_errors, residuals
 from qubonn.formulation.terms import Term
 from qubonn.formulation.variables import Variables
 
-NAMED = ("activation", "product", "margin", "field", "output")  # the paper's terms
+NAMED = ("activation", "product", "margin", "field", "output", "decay")  # not in `others`
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Terms:
     output: int  # wrong outputs; 0 where outputs are fixed
     total: int | float
     others: Mapping[str, int | float] = made_by(default_factory=dict)  # extra terms, by name
+    decay: int = 0  # of weights of several levels
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from qubonn.formulation.evaluation import Terms, Violations, evaluate_terms, fin
 from qubonn.formulation.structure import structure_of
 from qubonn.formulation.terms import (
     ActivationTerm,
+    DecayTerm,
     Field,
     FieldTerm,
     MarginTerm,
@@ -85,8 +86,9 @@ class TrainingProblem:
     The energy is H1 + alpha * H2 - gamma * H_som - H_ext with alpha = `product_strength`,
     gamma = `margin_strength` and H_ext given by `field`. Inputs are real and binarised by f
     (positive is +1, the rest -1); outputs are -1 or +1. Outputs are fixed, or, with
-    `output_strength`, left free with that penalty for each wrong one. `extra_terms` are added to
-    the energy: samplers minimise any term, engines refuse those that they do not support.
+    `output_strength`, left free with that penalty for each wrong one. `decay_strength` times the
+    sum of squares of all weights of several levels, and `extra_terms`, are added to the energy:
+    samplers minimise any term, engines refuse those that they do not support.
 
     >>> problem = TrainingProblem(Topology.dense(2, 1), [[1, 1], [1, -1]], [[1], [-1]])
     >>> problem.qubo()
@@ -104,6 +106,7 @@ class TrainingProblem:
     field: Field = None  # type: ignore[assignment]  # None becomes a field of zeros
     output_strength: float | None = None
     extra_terms: Sequence[Term] = ()
+    decay_strength: float = 0
 
     def __post_init__(self) -> None:
         # checked, frozen and as spins before anything is built on them
@@ -114,7 +117,7 @@ class TrainingProblem:
         for name, spins in (("inputs", sign(inputs)), ("outputs", outputs.copy())):
             spins.setflags(write=False)
             object.__setattr__(self, name, spins)
-        for name in ("product_strength", "margin_strength"):
+        for name in ("product_strength", "margin_strength", "decay_strength"):
             object.__setattr__(self, name, require_strength(name, getattr(self, name)))
         if self.output_strength is not None:
             checked = require_strength("output_strength", self.output_strength)
@@ -163,6 +166,7 @@ class TrainingProblem:
             ProductTerm(self.product_strength),
             MarginTerm(self.margin_strength),
             FieldTerm(self.field),
+            DecayTerm(self.decay_strength),
             *outputs,
             *self.extra_terms,
         )
@@ -198,8 +202,8 @@ class TrainingProblem:
     def hamiltonian(self, term: str | None = None) -> Hamiltonian:
         """Return the whole energy, or one term before its factor.
 
-        Terms are "activation" (H1), "product" (H2), "margin" (H_som), "field" (H_ext), "output"
-        where outputs are free, and the names of extra terms.
+        Terms are "activation" (H1), "product" (H2), "margin" (H_som), "field" (H_ext), "decay",
+        "output" where outputs are free, and the names of extra terms.
         """
         variables, terms = self.variables, {one.name: one for one in self.energy_terms}
         if term in terms:
@@ -262,7 +266,7 @@ class TrainingProblem:
     # ---- evaluation ----
 
     def terms(self, bits: ArrayLike) -> Terms:
-        """Return H1, H2, H_som, H_ext and the total of a full assignment."""
+        """Return H1, H2, H_som, H_ext, the other terms and the total of a full assignment."""
         return evaluate_terms(self.energy_terms, self.variables, self.read(bits))
 
     def violations(self, bits: ArrayLike) -> Violations:

@@ -217,6 +217,25 @@ class Topology:
         return _read_only(np.flatnonzero(is_constant))
 
     @cached_property
+    def levelled_weights(self) -> tuple[IntVector, IntVector]:
+        """Return (starts, weights): the weights of several levels, ordered by their first numbers.
+
+        Weights ``weights[starts[g]:starts[g + 1]]``, two or more, lie on exactly the same arcs; the
+        sum of their spins is one weight. Arcs from the constant are thresholds and left out.
+
+        >>> Topology.dense(1, 2, weight_levels=3, threshold_levels=4).levelled_weights
+        (array([0, 2, 4]), array([0, 1, 4, 5]))
+        """
+        pairs = self.target_of * self.node_count + self.source_of
+        first_of = first_with_equal_arcs(self.weight_of, pairs)
+        is_levelled = np.bincount(first_of, minlength=self.weight_count)[first_of] > 1
+        is_levelled[self.weight_of[self.constant_arcs]] = False
+        weights = np.flatnonzero(is_levelled)
+        weights = weights[np.argsort(first_of[weights], kind="stable")]
+        starts = np.flatnonzero(np.diff(first_of[weights], prepend=-1))
+        return _read_only(np.append(starts, len(weights))), _read_only(weights)
+
+    @cached_property
     def fan_in(self) -> IntVector:
         """Number of arcs into each node, |P_j| in the paper; parallel arcs count each."""
         return _read_only(np.bincount(self.target_of, minlength=self.node_count))
@@ -428,6 +447,28 @@ class Thinning:
     def input_columns(self) -> IntVector:
         """Columns of the original inputs that the thinned network still reads."""
         return self.node_of[: self.topology.column_count]
+
+
+def first_with_equal_arcs(owner_of: IntVector, arc_of: IntVector) -> IntVector:
+    """Return for each owner the first one whose arcs are the same; an owner has one or more.
+
+    >>> first_with_equal_arcs(np.array([0, 0, 1, 2, 2]), np.array([7, 8, 7, 8, 7]))
+    array([0, 1, 0])
+    """
+    counts = np.bincount(owner_of)
+    first_of = np.arange(len(counts))
+    if np.diff(np.sort(arc_of)).all():  # no arc has two owners
+        return first_of
+    sorted_arcs = arc_of[np.lexsort((arc_of, owner_of))]
+    starts = np.cumsum(counts) - counts
+    for count in np.unique(counts):
+        owners = np.flatnonzero(counts == count)
+        rows = sorted_arcs[starts[owners, None] + np.arange(count)]
+        order = np.lexsort(rows.T)  # stable: the first of equal rows stays first
+        is_new = np.ones(len(order), dtype=bool)
+        is_new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+        first_of[owners[order]] = owners[order[is_new]][np.cumsum(is_new) - 1]
+    return first_of
 
 
 def _ranges(starts: IntVector, ends: IntVector) -> IntVector:

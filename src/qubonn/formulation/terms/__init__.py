@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 from qubonn.formulation.assignment import Assignment
 from qubonn.formulation.terms.activation import ActivationTerm, coupling_bound
+from qubonn.formulation.terms.decay import DecayTerm
 from qubonn.formulation.terms.field import Field, FieldTerm
 from qubonn.formulation.terms.margin import MarginTerm
 from qubonn.formulation.terms.output import OutputTerm
@@ -17,6 +18,7 @@ from qubonn.quadratic import Hamiltonian
 
 __all__ = [
     "ActivationTerm",
+    "DecayTerm",
     "Field",
     "FieldTerm",
     "MarginTerm",
