@@ -39,7 +39,15 @@ def slow_energy(
         np.abs(hidden) if engine.margin_cap is None else np.abs(hidden).clip(0, engine.margin_cap)
     )
     pull = problem.field.weights @ network.weight_spins + problem.field.biases @ network.bias_spins
-    return float(violation - problem.margin_strength * sizes.sum() - pull)
+    margin = problem.margin_strength * sizes.sum()
+    return float(violation - margin - pull + slow_decay(problem, network))
+
+
+def slow_decay(problem: TrainingProblem, network: BinaryNetwork) -> float:
+    """Return the squares of all weights of several levels, times their strength."""
+    starts, weights = problem.topology.levelled_weights
+    groups = np.split(network.weight_spins[weights].astype(int), starts[1:-1])
+    return problem.decay_strength * sum(int(group.sum()) ** 2 for group in groups)
 
 
 def missing_terms(sums: NDArray[Any], wanted: SpinMatrix, terms: NDArray[Any]) -> float:
@@ -95,7 +103,9 @@ def topologies(draw: st.DrawFn, outputs: int) -> Topology:
             inputs + 1, *layers, outputs, weight_levels=levels, threshold_levels=thresholds
         )
     if kind == "convolution":
-        notation = draw(st.sampled_from(["conv(2x2)", "conv(2x2x2)+fc(2)", "conv(3x3)+conv(2x2)"]))
+        notation = draw(
+            st.sampled_from(["conv(2x2, levels=3)", "conv(2x2x2)+fc(2)", "conv(3x3)+conv(2x2)"])
+        )
         return Topology.parse(notation, inputs=(4, 4), outputs=outputs)
     inputs, hidden = draw(st.integers(1, 4)), draw(st.integers(0, 6))
     nodes = inputs + hidden + outputs
@@ -133,6 +143,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
         generator.normal(size=(count, topology.column_count)),
         wanted,
         margin_strength=draw(st.sampled_from([0, 0.25, 1, 1.5])),
+        decay_strength=draw(st.sampled_from([0, 0, 0.5, 2])),
         field=field,
     )
     engine = ForwardAnnealing(
@@ -178,7 +189,8 @@ def soft_energy(
     cap = np.inf if engine.margin_cap is None else engine.margin_cap
     own = problem.margin_strength * np.minimum(np.abs(sums), cap).sum()
     pull = problem.field.weights @ network.weight_spins + problem.field.biases @ network.bias_spins
-    return float((chance * (costs[1] - costs[0]) + costs[0]).sum() - own - pull)
+    expected = (chance * (costs[1] - costs[0]) + costs[0]).sum()
+    return float(expected - own - pull + slow_decay(problem, network))
 
 
 def clamped_costs(

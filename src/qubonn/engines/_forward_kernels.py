@@ -28,6 +28,7 @@ from numba import njit
 from qubonn.engines._forward_passes import (
     behind,
     cost_of_change,
+    level_of,
     make_change,
     margin_of,
     missing,
@@ -170,6 +171,7 @@ def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs)
     parameters, spins, own, gains = replica.parameters, replica.spins, visit.own, visit.gains
     blocks_per_sum, total = prices.blocks_per_sum, 0
     scale = 2 * visit.softness if visit.softness else 1
+    decay, constant = scale * prices.decay, len(spins) - 1
     fall = move(prices, visit, visit.spins, visit.spins[0], False)
     climb, is_climb_known = 0, False  # the sum of all gains
     for number in range(len(own)):
@@ -182,7 +184,12 @@ def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs)
             if not is_climb_known:
                 climb = sum_of_gains(spins, gains, blocks_per_sum)
                 is_climb_known = True
-            costs = (fall + rise) << FINE, (fall + climb - rise) << FINE
+            same, other = (fall + rise) << FINE, (fall + climb - rise) << FINE
+            if decay and source < constant:
+                towards = level_of(parallel, own[number], parameters) * (1 if weight else -1)
+                same += 4 * decay * (1 - towards)
+                other += 4 * decay * (1 + towards)
+            costs = same, other
             parameter, change = cheapest(
                 parallel, own, number, parameters, pulls, scale, costs, flip_costs
             )
@@ -221,7 +228,7 @@ def sum_of_gains(spins, gains, blocks_per_sum):
 def cheapest(parallel, own, number, parameters, pulls, scale, costs, flip_costs):
     """Return that of several parallel parameters whose flip costs least, and its cost.
 
-    `costs`, without the field, are those of a flip of the first and of one with the opposite sign.
+    `costs`, without the field, are those of a flip of the first, and of one of opposite sign.
     """
     first, best, least = parameters[own[number, PARAMETER]], -1, 0
     for place in range(own[number, FIRST], own[number, LAST]):
@@ -248,6 +255,10 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
         total = total + widen(choose(examples.is_real[b], load(scratch.flips, b, spins), zero))
     pull = examples.pull[weight]
     change = (sum_of(total) << FINE) + (pull if replica.parameters[weight] else -pull)
+    if prices.decay:
+        row = wiring.shared_numbers[owner - len(wiring.order)]
+        level = level_of(wiring.parallel, row, replica.parameters)
+        change += 4 * prices.decay * (1 - level if replica.parameters[weight] else 1 + level)
     if len(scratch.flip_costs):
         scratch.flip_costs[weight] = change
         return 0

@@ -19,10 +19,12 @@ from qubonn.engines.forward_tables import (
     ARCS_END,
     ARCS_START,
     FINE,
+    FIRST,
     FIRST_ARC,
     FIRST_INNER,
     IS_DEEP,
     LANES,
+    LAST,
     LEAST,
     NEEDED,
     NEURON,
@@ -173,7 +175,21 @@ def energy_of(wiring, examples, prices, replica):
         # half the cost of a flip: plus where it is -1, minus where it is +1
         pull = examples.pull[parameter] >> 1
         pulls += -pull if replica.parameters[parameter] else pull
-    return ((violations * prices.violation - margins * prices.margin) << FINE) + pulls
+    decayed = 0
+    if prices.decay:
+        for number in range(len(wiring.decaying)):
+            decayed += level_of(wiring.parallel, wiring.decaying[number], replica.parameters) ** 2
+    energy = (violations * prices.violation - margins * prices.margin) << FINE
+    return energy + pulls + decayed * prices.decay
+
+
+@njit(cache=True)
+def level_of(parallel, number, parameters):
+    """Return the sum of the spins of parallel parameters: the level of a weight."""
+    level = 0
+    for place in range(number[FIRST], number[LAST]):
+        level += 1 if parameters[parallel[place]] else -1
+    return level
 
 
 # ---- a change through its cone -----------------------------------------------------------------

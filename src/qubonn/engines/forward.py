@@ -49,8 +49,8 @@ class ForwardAnnealing:
     For networks without cycles; LiftedAnnealing trains all others. It is fastest without shared
     weights, such as those of a convolution, which are proposed one by one. The energy is the cost
     of the outputs, minus gamma = `margin_strength` times the sum of min(|pi|, `margin_cap`) over
-    hidden neurons and examples, minus the field's reward. It is not the paper's total energy:
-    problem.certify(network) gives that.
+    hidden neurons and examples, minus the field's reward, plus the decay of weights of several
+    levels. It is not the paper's total energy: problem.certify(network) gives that.
 
     With `reading` "signs" the cost of an output is the number of terms by which it is on the wrong
     side: 0 exactly where the paper's constraints hold. "largest" is for one-hot outputs of which
@@ -67,7 +67,7 @@ class ForwardAnnealing:
     A sweep proposes every weight and bias once. Each layer, and the shared weights into it, have
     their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With
     `noise` each sweep uses the examples with new errors; with `batches`, for large datasets, it
-    uses a batch of them and the same share of the field. The last `quench_sweeps` are at
+    uses a batch of them and the same share of field and decay. The last `quench_sweeps` are at
     temperature zero. They, and all returned energies, use all original examples; energies reported
     before them are estimates. Margin strengths are rounded by up to 2 % if that makes lanes
     narrower. The `output_strength` of a problem is not used.
@@ -78,7 +78,7 @@ class ForwardAnnealing:
     Solutions(4 networks, best energy 0, TARGET)
     """
 
-    supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS
+    supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS | {"decay"}
 
     replica_count: int = 16
     sweep_count: int = 100
@@ -314,9 +314,10 @@ def measured_temperatures(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return hottest and coldest temperature of each group of parameters.
 
-    Measured at random networks; see `temperatures_from`. Coldest is at least hottest / 100.
+    Measured at random networks without decay; see `temperatures_from`. Coldest is at least
+    hottest / 100.
     """
-    problem = _first_batch(problem, settings)
+    problem = replace(_first_batch(problem, settings), decay_strength=0)
     hottest, coldest = temperatures_from(problem, lambda one: _sizes(one, settings), if_empty=1.0)
     return hottest, np.maximum(coldest, hottest / 100)
 

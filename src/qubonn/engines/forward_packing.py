@@ -79,17 +79,20 @@ class PackedExamples:
     def load_examples(
         self, replicas: Any, rows: IntVector | None = None, input_spins: SpinMatrix | None = None
     ) -> Any:
-        """Load some examples, or all, and their share of the field; run a forward pass.
+        """Load some examples, or all, and their share of field and decay; run a forward pass.
 
         `input_spins`, a row for each of these examples, replace the problem's own.
         """
         rows = np.arange(self.problem.example_count) if rows is None else rows
         input_count = self.topology.input_count
         tiles = self._tiles(self.output_words, rows)
+        share = len(rows) / self.problem.example_count
+        decay = round(share * self.problem.decay_strength / self.unit)
+        self.prices = self.prices._replace(decay=decay)
         self.examples = Examples(
             wanted=self._masks(tiles, self.topology.output_count),
             is_real=_is_real(len(rows)),
-            pull=self._pull(len(rows) / self.problem.example_count),
+            pull=self._pull(share),
         )
         if input_spins is None:
             tiles = self._tiles(self.input_words, rows)
@@ -199,6 +202,7 @@ class PackedExamples:
             violation=round((1 if target is None else 0.5) / self.lane_unit),
             target_margin=target or 0,
             is_pairwise=target is not None,
+            decay=0,  # until examples are loaded
             softness=_softness(self.topology, self.cost),
             blocks_per_sum=max(1, int(np.iinfo(self.kind).max // max(1.0, most_units))),
         )

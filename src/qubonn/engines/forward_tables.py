@@ -49,10 +49,12 @@ class Wiring(NamedTuple):
     neurons: Integers  # first arc, first own, first inner arc; terms needed; pi at count 0
     own: Integers  # by target, in a fixed shuffled order: the numbers that belong to one neuron,
     # sums of the weights of parallel arcs: source, first parameter, its place in `parallel`, end
-    parallel: Integers  # parameters of those arcs
+    parallel: Integers  # parameters of those arcs, then those of shared weights side by side
+    decaying: Integers  # numbers of several arcs that are not thresholds, as rows like `own`
     inner: Integers  # by target: source and parameter of arcs from neurons
     order: Integers  # neurons in the order of a forward pass
     shared: Integers  # weights of several arcs
+    shared_numbers: Integers  # the number that each is a part of, as rows like `own`
     wide_row_of: Integers  # by neuron: its row in `wide_inputs`; -1: arcs are counted one by one
     wide_inputs: NDArray[np.uint64]  # neurons with many inputs x words: a bit for each input
     plane_count: int  # most arcs from one input to one neuron
@@ -74,6 +76,7 @@ class Prices(NamedTuple):
     violation: int  # of one missing term; of half of one with pairwise outputs
     target_margin: int
     is_pairwise: bool
+    decay: int  # of the square of a weight of several levels, in 2**-FINE of the unit
     softness: Integers  # by neuron; 0: no noise
     blocks_per_sum: int  # blocks whose gains a lane can add up without overflow
 
@@ -130,6 +133,14 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
     places = places[_shuffled(targets[arcs[places[:, 0]]])]
     first = arcs[places[:, 0]]
     owners = targets, targets[first], targets[is_inner]
+    shared = np.flatnonzero(is_shared)
+    level_starts, levelled = topology.levelled_weights
+    decaying = _rows(len(arcs) + level_starts)
+    shared_numbers = _rows(len(arcs) + len(levelled) + np.arange(len(shared) + 1))  # alone, or
+    number_of = np.full(topology.weight_count, -1)
+    number_of[levelled] = np.repeat(np.arange(len(decaying)), np.diff(level_starts))
+    is_levelled = number_of[shared] >= 0
+    shared_numbers[is_levelled] = decaying[number_of[shared[is_levelled]]]
     wide_row_of, wide_inputs = _wide_neurons(topology)
     wiring = Wiring(
         input_count=topology.input_count,
@@ -139,10 +150,12 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
             [*(starts_of(of, count) for of in owners), needed, 2 * needed - terms], axis=1
         ),
         own=np.stack([sources[first], parameters[first], *places.T], axis=1),
-        parallel=parameters[arcs],
+        parallel=np.concatenate([parameters[arcs], levelled, shared]),
+        decaying=decaying,
         inner=np.stack([sources, parameters], axis=1)[is_inner],
         order=np.concatenate(topology.levels()) - topology.input_count,
-        shared=np.flatnonzero(is_shared),
+        shared=shared,
+        shared_numbers=shared_numbers,
         wide_row_of=wide_row_of,
         wide_inputs=wide_inputs,
         plane_count=int(planes[sources < topology.input_count].max(initial=0)) + 1,
@@ -182,6 +195,13 @@ def arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]:
     parameters = np.append(topology.weight_of, topology.weight_count + neurons)
     by_target = np.argsort(targets, kind="stable")
     return sources[by_target], targets[by_target], parameters[by_target]
+
+
+def _rows(starts: Integers) -> Integers:
+    """Return rows like `own` of the runs that begin and end at these places in `parallel`."""
+    rows = np.zeros((len(starts) - 1, 4), dtype=np.int64)
+    rows[:, FIRST], rows[:, LAST] = starts[:-1], starts[1:]
+    return rows
 
 
 def _ranks(sources: Integers, targets: Integers, node_count: int) -> Integers:
