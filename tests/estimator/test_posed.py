@@ -43,6 +43,18 @@ def test_networks_become_a_classifier_that_answers_with_labels() -> None:
     assert classifier.committee_.members == networks
 
 
+def test_a_problem_with_levels_and_thresholds_comes_back(tmp_path: Path) -> None:
+    made = posed(binariser="threshold")
+    topology = qn.Topology.dense(2, 2, 1, weight_levels=3, threshold_levels=5)
+    problem = qn.TrainingProblem(topology, made.problem.inputs, made.problem.outputs)
+    changed = replace(made, problem=problem, encoding=replace(made.encoding, topology=topology))
+    changed.save(tmp_path / "levels.problem.npz")
+    loaded = PosedProblem.load(tmp_path / "levels.problem.npz")
+    assert loaded.problem.topology == loaded.encoding.topology == topology
+    networks = qn.train(loaded.problem, seed=0).feasible_networks[:2]
+    assert loaded.classifier(networks).predict(X).tolist() == Y
+
+
 def test_images_keep_their_shape() -> None:
     images = np.arange(2 * 9).reshape(2, 3, 3)
     made = qn.pose(images, [0, 1], topology="conv(2x2)")

@@ -20,7 +20,8 @@ LABELS = ["ant", "bee", "cat", "dog"]
 
 def with_binariser(binariser: Any, spin_count: int, *, seed: int = 0) -> FittedClassifier:
     """A classifier whose outputs are some of its hidden neurons: all spins matter."""
-    topology = qn.Topology.dense(spin_count, 9, len(LABELS))
+    levels = {"weight_levels": 2 + seed % 2, "threshold_levels": 2 + 3 * (seed % 2)}
+    topology = qn.Topology.dense(spin_count, 9, len(LABELS), **levels)
     book = qn.CodeBook.one_hot(LABELS)
     return FittedClassifier(committee(topology, 3, "largest", seed=seed), book, binariser)
 
@@ -55,9 +56,10 @@ BINARISERS: list[tuple[Any, ...]] = [
 
 @needs_gcc
 def test_numbers_become_bits_and_classes_in_c_as_in_numpy(tmp_path: Path) -> None:
-    cases, wanted = [], []
+    cases: list[Case] = []
+    wanted = []
     for kind, numbers, scale, binariser, spin_count in BINARISERS:
-        classifier = with_binariser(binariser, spin_count)
+        classifier = with_binariser(binariser, spin_count, seed=len(cases))
         cases.append(Case(classifier, numbers, {"inputs": kind, "scale": scale}))
         spins = binariser.encode(numbers / scale)
         wanted.append((words_of(spins), class_of(classifier, numbers / scale)))
@@ -76,7 +78,7 @@ def test_numbers_become_bits_and_classes_in_c_as_in_numpy(tmp_path: Path) -> Non
 def test_numbers_become_classes_in_onnx_as_in_numpy(
     form: Any, binariser: Any, numbers: NDArray[Any], spin_count: int
 ) -> None:
-    classifier = with_binariser(binariser, spin_count)
+    classifier = with_binariser(binariser, spin_count, seed=spin_count // 12)
     single = numbers.astype(np.float32)
     model = qn.to_onnx(classifier, form=form, inputs="numbers")
     outputs, sums, classes = run_onnx(model, single)

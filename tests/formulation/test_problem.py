@@ -283,3 +283,41 @@ def test_refused_data_leave_nothing_changed() -> None:
     assert inputs.tolist() == INPUTS
     assert outputs.tolist() == [[1], [0], [-1]]
     assert inputs.flags.writeable
+
+
+class TestTheConstant:
+    topology = qn.Topology.dense(2, 2, 1, weight_levels=3, threshold_levels=4)
+    problem = qn.TrainingProblem(topology, INPUTS, OUTPUTS)
+
+    def test_is_no_column_of_the_inputs(self) -> None:
+        assert self.problem.input_spins.tolist() == INPUTS
+        with pytest.raises(ShapeError, match="inputs must have 2 columns, one per input neuron"):
+            qn.TrainingProblem(self.topology, np.ones((3, 3)), OUTPUTS)
+
+    def test_is_known_and_has_neither_activations_nor_products(self) -> None:
+        kinds: dict[str, list[Any]] = {}
+        for label in self.problem.variables.labels:
+            kinds.setdefault(label[0], []).append(label)
+        sources = {int(self.topology.source_of[arc]) for _, _, arc in kinds["product"]}
+        assert (self.problem.variables.known_bits[:, 2] == 1).all()
+        assert {node for _, _, node in kinds["activation"]} == sources == {3, 4}
+        assert len(kinds["weight"]) == self.topology.weight_count == 2 * (4 + 2) + 4 + 2
+
+    def test_is_there_when_networks_are_encoded_decoded_and_certified(self) -> None:
+        problem = qn.TrainingProblem(self.topology, INPUTS, OUTPUTS, margin_strength=0.5)
+        for seed in range(20):
+            network = qn.BinaryNetwork.random(self.topology, seed=seed)
+            bits = problem.encode(network)
+            certificate = problem.certify(network)
+            assert problem.decode(bits) == network
+            assert problem.qubo().energy(bits) == certificate.terms.total
+            assert certificate.violations.count == problem.violations(bits).count
+            if certificate.is_feasible:
+                assert certificate.margins.s2 == network.margins(INPUTS).s2
+
+    def test_must_be_positive_where_activations_are_given(self) -> None:
+        network = qn.BinaryNetwork.random(self.topology, seed=0)
+        spins = self.problem.assignment(network).activation_spins.copy()
+        spins[1, 2] = -1
+        with pytest.raises(AlphabetError, match="example 1 has -1 at node 2, where the problem"):
+            self.problem.certify(network, spins)

@@ -93,6 +93,28 @@ def test_the_papers_networks_come_back_with_their_layers(number: int, tmp_path: 
     assert loaded.predict_outputs(letters).tolist() == network.predict_outputs(letters).tolist()
 
 
+def test_levels_and_thresholds_come_back_with_their_layers(tmp_path: Path) -> None:
+    topology = qn.Topology.dense(9, 4, 2, weight_levels=3, threshold_levels=[5, 2])
+    network = qn.BinaryNetwork.random(topology, seed=0)
+    committee = qn.Committee([network, qn.BinaryNetwork.random(topology, seed=1)])
+    committee.save(tmp_path / "committee.qubonn")
+    network.save(tmp_path / "network.qubonn")
+    assert qn.load(tmp_path / "committee.qubonn") == committee
+    loaded = qn.load(tmp_path / "network.qubonn")
+    assert loaded == network
+    assert isinstance(loaded, qn.BinaryNetwork)
+    assert loaded.topology.has_constant
+    assert loaded.topology.layer_shapes == topology.layer_shapes
+
+
+def test_a_file_that_does_not_mention_a_constant_has_none(saved: Path) -> None:
+    description = json.loads(arrays_in(saved)["description"].tobytes())
+    assert "has_constant" not in description
+    loaded = qn.load(saved)
+    assert isinstance(loaded, qn.BinaryNetwork)
+    assert not loaded.topology.has_constant
+
+
 def test_a_network_of_mnist_size_takes_less_than_300_kilobytes(tmp_path: Path) -> None:
     network = qn.BinaryNetwork.random(qn.Topology.dense(784, 128, 10), seed=0)
     network.save(tmp_path / "mnist.qubonn")
@@ -276,6 +298,14 @@ DOCTORED: dict[str, tuple[Doctor, str]] = {
     "true outputs": (
         lambda arrays: describe(arrays, outputs=True),
         r"outputs must lie in .* got True",
+    ),
+    "a constant that is a number": (
+        lambda arrays: describe(arrays, has_constant=1),
+        "has_constant must be true or false; got 1",
+    ),
+    "a constant that is not counted": (
+        lambda arrays: describe(arrays, has_constant=True),
+        "layer_shapes must add up to 29 nodes; got 30",
     ),
     "no outputs": (lambda arrays: describe(arrays, outputs=0), "outputs must be at least 1"),
     "nodes beyond counting": (

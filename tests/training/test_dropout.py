@@ -28,6 +28,15 @@ def test_exactly_as_many_nodes_are_drawn_as_asked_and_never_an_output(
         assert (nodes < 16).all()
 
 
+def test_the_constant_is_never_drawn() -> None:
+    topology = qn.Topology.dense(3, 2, 1, weight_levels=3, threshold_levels=4)
+    dropout, generator = qn.Dropout(dropped_inputs=2, dropped_hidden=1), np.random.default_rng(0)
+    drawn = {tuple(dropout.draw(topology, generator).tolist()) for _ in range(100)}
+    assert drawn == {(a, b, h) for a, b in ((0, 1), (0, 2), (1, 2)) for h in (4, 5)}
+    with pytest.raises(TopologyError, match="dropped_inputs must leave at least one of 3 nodes"):
+        qn.Dropout(dropped_inputs=3).require_fit(topology)
+
+
 def test_every_node_of_a_kind_is_dropped_equally_often() -> None:
     dropout = qn.Dropout(dropped_inputs=3, dropped_hidden=2)
     generator = np.random.default_rng(1)
