@@ -3,12 +3,12 @@
 Topology, neurons -> groups with one fan-in; acyclic topology -> levels of blocks: the same filters
 at one position or at many. A dense layer is a block with one position; a convolution is a block
 with a position for each place of its filters; a neuron with sources and weights of its own is a
-block by itself. Engines flip one parameter at a time, so they use lists of arcs instead.
+block by itself. Engines flip one parameter at a time, so they use lists of arcs instead. Parameters
+-> thresholds: biases and the arcs from the constant, which are part of no block.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,7 +95,9 @@ def threshold_digit_count(topology: Topology) -> int:
     return int(constant_counts(topology).max(initial=0) + 1).bit_length()
 
 
-def threshold_digits(topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> Any:
+def threshold_digits(
+    topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike
+) -> NDArray[np.bool_]:
     """Return how many of bias and arcs from the constant are +1, as bits.
 
     Networks x (digits x neurons), the lowest digits of all neurons first; without a constant these
