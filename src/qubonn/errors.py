@@ -51,3 +51,7 @@ class MissingExtra(QubonnError, ImportError):
 
 class FitInterrupted(UserWarning):
     """Ctrl-C ended a training; the best result so far is kept."""
+
+
+class Underfitted(UserWarning):
+    """A classifier is hardly better than the largest class on its own training examples."""

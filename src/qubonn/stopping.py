@@ -64,6 +64,10 @@ class Watch:
         """Seconds until the time limit; infinite where there is none."""
         return float("inf") if self.time_limit is None else self.time_limit - self.seconds
 
+    def restart(self) -> None:
+        """Start the clock again: the time until now does not count."""
+        self.start = time.perf_counter()
+
     @property
     def needs_energies(self) -> bool:
         """Whether a target or a report needs the energy between slices."""

@@ -41,14 +41,14 @@ def test_few_distinct_numbers_get_a_threshold_between_any_two() -> None:
 def test_many_distinct_numbers_get_quantiles() -> None:
     X = np.arange(320.0).reshape(-1, 1) ** 2
     encoder = fit_binariser("auto", X)
-    assert encoder.spin_count == 15
+    assert encoder.spin_count == 31
     shares = (encoder.encode(X) > 0).mean(axis=0)
-    assert np.allclose(shares, 1 - np.arange(1, 16) / 16, atol=0.01)
+    assert np.allclose(shares, 1 - np.arange(1, 32) / 32, atol=0.01)
 
 
 @pytest.mark.parametrize(
     ("examples", "columns", "spins"),
-    [(150, 4, 15), (1000, 30, 8), (1000, 64, 4), (1000, 129, 1), (20, 4, 5), (2, 4, 1)],
+    [(150, 4, 31), (1000, 30, 8), (1000, 64, 4), (1000, 129, 1), (20, 4, 5), (2, 4, 1)],
 )
 def test_there_are_fewer_spins_where_columns_are_many_or_examples_few(
     examples: int, columns: int, spins: int
@@ -67,14 +67,14 @@ def test_many_columns_get_one_threshold_each_and_pixels_one_for_all() -> None:
 def test_convolutions_get_one_spin_a_column() -> None:
     X = np.random.default_rng(0).normal(size=(80, 9))
     assert fit_binariser("auto", X, is_planar=True).spin_count == 9
-    assert fit_binariser("auto", X).spin_count == 9 * 15
+    assert fit_binariser("auto", X).spin_count == 9 * 20
 
 
 def test_a_number_asks_for_so_many_spins_in_each_column() -> None:
     X = np.random.default_rng(0).normal(size=(80, 300))
     assert fit_binariser(3, X).spin_count == 900
     assert fit_binariser("threshold", X).spin_count == 300
-    assert fit_binariser("thermometer", X[:, :10]).spin_count == 150
+    assert fit_binariser("thermometer", X[:, :10]).spin_count == 200
 
 
 @given(

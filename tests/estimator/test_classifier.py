@@ -315,10 +315,10 @@ CYCLE = qn.Topology.from_arcs([(0, 4), (4, 5), (5, 4), (5, 6)], inputs=4, output
     ("arguments", "error", "words"),
     [
         ({"hidden": 0}, RangeError, "hidden must be at least 1"),
-        ({"hidden": "many"}, RangeError, "hidden must be a number of neurons"),
-        ({"hidden": 2.5}, RangeError, "hidden must be a number of neurons"),
+        ({"hidden": "many"}, RangeError, "hidden must be 'auto', a number of neurons"),
+        ({"hidden": 2.5}, RangeError, "hidden must be 'auto', a number of neurons"),
         ({"topology": 7}, TopologyError, "topology must be a Topology, or a text"),
-        ({"topology": qn.Topology.dense(4, 2)}, TopologyError, "must have 5. inputs"),
+        ({"topology": qn.Topology.dense(4, 2)}, TopologyError, "must have 9. inputs"),
         ({"topology": CYCLE, "binariser": "threshold"}, TopologyError, "no cycles"),
         ({"topology": "conv(2x2)"}, ValueError, "rows and columns"),
         ({"image_shape": (2,)}, ShapeError, "image_shape must be"),

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import qubonn as qn
@@ -18,6 +19,7 @@ def test_the_defaults_pass_every_check_of_scikit_learn(
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore::qubonn.errors.Underfitted")  # six neurons, random labels
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [qn.QuboClassifier((6, 6), committee_size=1, binariser=2)]
 )

@@ -57,6 +57,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore::qubonn.errors.Underfitted")  # all are on one side of 3.0
 @pytest.mark.parametrize("arguments", CASES, ids=lambda case: ",".join(case) or "defaults")
 def test_a_saved_and_reloaded_estimator_predicts_the_same(
     iris: Examples, tmp_path: Path, arguments: dict[str, Any]

@@ -161,8 +161,17 @@ def _require_classes(table: "qn.datasets.Table") -> None:
         )
 
 
-def _sizes(text: str) -> tuple[int, ...]:
+def _sizes(text: str) -> str | tuple[int, ...]:
+    if text == "auto":
+        return text
     return () if text.strip() == "0" else _whole(text, ",", "sizes of layers such as 64 or 32,16")
+
+
+def _levels(text: str) -> str | int | tuple[int, ...]:
+    if text == "auto":
+        return text
+    levels = _whole(text, ",", "numbers of levels such as 3 or 5,4")
+    return levels if len(levels) > 1 else levels[0]
 
 
 def _shape(text: str) -> tuple[int, ...]:
@@ -189,8 +198,22 @@ def _whole(text: str, separator: str, what: str, counts: Sequence[int] = ()) -> 
 class Networks:
     """Which network, and how numbers and classes become spins: arguments of `QuboClassifier`."""
 
-    hidden: tuple[int, ...] = option(
-        type=_sizes, metavar="N[,N...]", help="Neurons in each hidden layer; 0 for none."
+    hidden: str | tuple[int, ...] = option(
+        type=_sizes,
+        metavar="auto|N[,N...]",
+        help="Neurons in each hidden layer; 0 for none, auto: compare a few networks.",
+    )
+    weight_levels: str | tuple[int, ...] = option(
+        "--levels",
+        type=_levels,
+        metavar="auto|N[,N...]",
+        help="Number of values of a weight, also layer by layer; 2: -1 and +1.",
+    )
+    threshold_levels: str | tuple[int, ...] = option(
+        "--thresholds",
+        type=_levels,
+        metavar="auto|N[,N...]",
+        help="Number of values of a neuron's threshold, also layer by layer.",
     )
     topology: str | None = option(
         help="Layers in the paper's notation, such as 'conv(3x3x2)+fc(4)'; replaces --hidden."

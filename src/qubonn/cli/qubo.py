@@ -24,7 +24,14 @@ from qubonn.cli.screen import Screen
 )
 @click.argument("data", type=options.DATA)
 @options.reading
-@options.gathered("networks", options.Networks, hidden="3", label_code="gray_code")
+@options.gathered(
+    "networks",
+    options.Networks,
+    hidden="3",
+    weight_levels="2",
+    threshold_levels="2",
+    label_code="gray_code",
+)
 @options.per_class
 @click.option(
     "--alpha", type=click.FloatRange(0), default=1.0, help="Strength of the product penalty H2."

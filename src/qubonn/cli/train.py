@@ -90,7 +90,14 @@ Ctrl-C keeps the trained networks, or the best state of the first one."""
 )
 @click.argument("data", type=options.DATA)
 @options.reading
-@options.gathered("networks", options.Networks, hidden="64", label_code="one_hot")
+@options.gathered(
+    "networks",
+    options.Networks,
+    hidden="auto",
+    weight_levels="auto",
+    threshold_levels="auto",
+    label_code="one_hot",
+)
 @options.per_class
 @options.gathered("training", Training)
 @options.gathered("testing", Testing)

@@ -15,7 +15,7 @@ from qubonn.encoding.inputs import Bins, quantile_bins, thermometer_of
 from qubonn.errors import RangeError, ShapeError
 
 ALL_SPINS = 256  # of all columns together, about; more gained nothing on the four datasets
-MOST_SPINS = 15  # of one column
+MOST_SPINS = 31  # of one column
 EXAMPLES_PER_SPIN = 4  # a threshold with fewer examples is noise
 
 

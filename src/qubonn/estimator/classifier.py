@@ -6,6 +6,7 @@ X, y -> binariser, code book, committee -> classes and their probabilities.
 import os
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,12 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from qubonn.checks import require_count
+from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
-from qubonn.errors import FitInterrupted, RangeError, TopologyError
+from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
+from qubonn.estimator.default_engine import compile_kernels
+from qubonn.estimator.designs import CANDIDATES, Design, choose
 from qubonn.estimator.members import (
     Member,
     Recipe,
@@ -26,7 +29,7 @@ from qubonn.estimator.members import (
     root_seed,
     train_members,
 )
-from qubonn.estimator.plan import Encoding, flattened
+from qubonn.estimator.plan import Encoding, flattened, layer_sizes
 from qubonn.formulation import TrainingProblem
 from qubonn.stopping import Watch
 from qubonn.topology import Topology
@@ -34,14 +37,25 @@ from qubonn.training import Committee
 from qubonn.training.committee import class_scores
 from qubonn.training.one_shot import reporting
 
+COMPARING_SHARE = 0.2  # of a time limit
+ENOUGH_TO_WARN = 100  # examples
+CLOSE_TO_MAJORITY = 0.1  # of the way from the largest class to no errors
+
 
 class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classify with a committee of networks whose weights, biases and activations are -1 or +1.
 
     Parameters
     ----------
-    hidden : int or tuple of int
-        Neurons in each hidden layer.
+    hidden : "auto", int or tuple of int
+        Neurons in each hidden layer. With "auto" a few designs are compared on examples left out
+        of training, and the best is used: 64 neurons with weights of 2, 3 or 5 levels, thresholds
+        and different amounts of decay. It is 64 plain neurons if there are fewer than 60 examples,
+        if `X` are images, or if topology, levels, dropout or solver are given.
+    weight_levels, threshold_levels : "auto", int or tuple of int
+        Number of values of a weight, and of a neuron's threshold, in all layers or in each layer
+        after the inputs; 2 are -1 and +1, as in the paper. See `Topology.dense`. "auto" is chosen
+        together with `hidden`, and is 2 if `hidden` is given.
     topology : Topology or str, optional
         Any acyclic network in place of dense layers, or the paper's notation such as
         "conv(3x3x2)+fc(4)", which needs images.
@@ -98,6 +112,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     violation_count_ : int
         Outputs of the best member that differ from the label code on the training examples. With
         a one-hot code all classes can be right nevertheless: the largest output may be negative.
+    design_ : Design or None
+        Layers, levels, softness and decay that were used; None if a topology was given.
     shift_ : int
         By how many pixels images were shifted.
     is_interrupted_ : bool
@@ -116,8 +132,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        hidden: Any = (64,),
+        hidden: Any = "auto",
         *,
+        weight_levels: Any = "auto",
+        threshold_levels: Any = "auto",
         topology: Any = None,
         image_shape: Any = None,
         shifts: Any = "auto",
@@ -134,6 +152,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         verbose: bool = False,
     ) -> None:
         self.hidden = hidden
+        self.weight_levels = weight_levels
+        self.threshold_levels = threshold_levels
         self.topology = topology
         self.image_shape = image_shape
         self.shifts = shifts
@@ -158,8 +178,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         size = require_count("committee_size", self.committee_size)
         watch = Watch(time_limit=self.time_limit)
         kept = self._members_to_keep(size)
-        encoding, problem, recipe, shift = self._plan(X, y, kept)
-        seeds = member_seeds(root_seed(self.random_state), size)
+        seed = root_seed(self.random_state)
+        encoding, problem, recipe, shift = self._plan(X, y, kept, seed, watch)
+        seeds = member_seeds(seed, size)
         with reporting(bool(self.verbose), "members of the committee") as report:
             trained, is_interrupted = train_members(
                 problem,
@@ -172,9 +193,13 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         members = [*kept.values(), *trained]
         if not members:
             raise KeyboardInterrupt
-        set_fitted(self, encoding, members, shift=shift, is_interrupted=is_interrupted)
+        design = recipe.design if self.topology is None else None
+        set_fitted(
+            self, encoding, members, shift=shift, design=design, is_interrupted=is_interrupted
+        )
         if is_interrupted:
             self._warn_of_interruption()
+        self._warn_of_underfitting(problem.output_spins)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -236,26 +261,75 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return kept
 
     def _plan(
-        self, X: ArrayLike, y: ArrayLike, kept: dict[int, Member]
+        self, X: ArrayLike, y: ArrayLike, kept: dict[int, Member], seed: int, watch: Watch
     ) -> tuple[Encoding, TrainingProblem, Recipe, int]:
         """Return what to train, how, and by how many pixels images are shifted."""
         rows, image_shape = flattened(X, self.image_shape)
         numbers, labels = validate_data(self, rows, y, reset=not kept)
         classes, class_of = require_classes(labels, self.classes_ if kept else None)
-        design = {"binariser": self.binariser, "label_code": self.label_code}
+        codes = {"binariser": self.binariser, "label_code": self.label_code}
         if kept:
-            design = {"binariser": self.binariser_, "label_code": self.code_book_}
-        encoding = Encoding.fit(numbers, classes, image_shape, self.hidden, self.topology, **design)
+            codes = {"binariser": self.binariser_, "label_code": self.code_book_}
+        design = self._given_design()
+        if kept and self._is_automatic and self.design_ is not None:
+            design = self.design_
+        levels = {
+            "weight_levels": design.weight_levels,
+            "threshold_levels": design.threshold_levels,
+        }
+        encoding = Encoding.fit(
+            numbers, classes, image_shape, design.hidden, self.topology, **codes, **levels
+        )
         dropout = dropout_for(self.dropout, encoding.topology)
         is_usual = self.topology is None and dropout is None and isinstance(self.solver, str)
+        if is_usual and image_shape is None and not kept and self._is_automatic:
+            design, encoding = self._compared(encoding, numbers, class_of, seed, watch)
         shift = shift_for(self.shifts, image_shape, len(numbers), is_usual=is_usual)
         if kept:
             shift = self._kept_shift(encoding.topology, shift, is_image=image_shape is not None)
         shown = with_shifts(numbers, class_of, image_shape, shift)
         problem = encoding.problem(*shown, margin_strength=self.margin_strength)
         is_alone = self.committee_size == 1
-        recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift))
+        recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift), design)
+        if is_usual:
+            problem = design.with_decay(problem, recipe.default_engine(problem))
         return encoding, problem, recipe, shift
+
+    @property
+    def _is_automatic(self) -> bool:
+        """Whether layers and levels are all to be chosen by data."""
+        choices = self.hidden, self.weight_levels, self.threshold_levels
+        return all(isinstance(choice, str) and choice == "auto" for choice in choices)
+
+    def _given_design(self) -> Design:
+        """Return the design that the arguments name; "auto" is that of plain networks."""
+        is_given = {
+            name: not (isinstance(value := getattr(self, name), str) and value == "auto")
+            for name in ("hidden", "weight_levels", "threshold_levels")
+        }
+        given: dict[str, Any] = {name: getattr(self, name) for name in is_given if is_given[name]}
+        if is_given["hidden"]:
+            given["hidden"] = layer_sizes(self.hidden)
+        return Design(**given)
+
+    def _compared(
+        self,
+        encoding: Encoding,
+        numbers: NDArray[Any],
+        class_of: NDArray[np.int64],
+        seed: int,
+        watch: Watch,
+    ) -> tuple[Design, Encoding]:
+        """Return the best of the candidates, and the encoding with its network."""
+        spins, book = encoding.binariser.encode(numbers), encoding.book
+        if self.time_limit is not None:
+            few = encoding.problem(numbers[:2], class_of[:2])
+            compile_kernels(CANDIDATES[0].engine(few, book.reading, is_alone=False), few)
+            watch.restart()
+        seconds = watch.seconds_left * COMPARING_SHARE
+        design = choose(CANDIDATES, spins, class_of, book, seed=seed, seconds=seconds)
+        topology = design.topology(spins.shape[1], book.spin_count)
+        return design, replace(encoding, topology=topology)
 
     def _kept_shift(self, topology: Topology, shift: int, *, is_image: bool) -> int:
         """Return the shift of the members that are kept, or raise if they are not comparable."""
@@ -283,6 +357,24 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             stacklevel=3,
         )
 
+    def _warn_of_underfitting(self, output_spins: SpinMatrix) -> None:
+        """Warn if the networks are hardly better than the largest class on their own examples."""
+        counts = np.unique(output_spins, axis=0, return_counts=True)[1]
+        majority = float(counts.max() / counts.sum())
+        accuracy = float(np.mean([member.accuracy for member in self.members_]))
+        if counts.sum() < ENOUGH_TO_WARN or accuracy > majority + CLOSE_TO_MAJORITY * (
+            1 - majority
+        ):
+            return
+        warnings.warn(
+            f"the training accuracy of a network is {accuracy:.3f}, and the largest class alone "
+            f"has {majority:.3f}: the columns say little about the classes, or the network is too "
+            "small. Try weight_levels=5, threshold_levels=33, a larger hidden, or a larger number "
+            "of thresholds as binariser",
+            Underfitted,
+            stacklevel=3,
+        )
+
 
 def set_fitted(
     classifier: QuboClassifier,
@@ -290,6 +382,7 @@ def set_fitted(
     members: Iterable[Member],
     *,
     column_count: int | None = None,
+    design: Design | None = None,
     shift: int = 0,
     is_interrupted: bool = False,
 ) -> QuboClassifier:
@@ -298,6 +391,7 @@ def set_fitted(
         classifier.n_features_in_ = column_count
     classifier.binariser_, classifier.code_book_ = encoding.binariser, encoding.book
     classifier.classes_, classifier.shift_ = encoding.book.classes, shift
+    classifier.design_ = design
     classifier.members_ = tuple(sorted(members, key=lambda member: member.number))
     networks = [member.network for member in classifier.members_]
     classifier.committee_ = Committee(networks, encoding.book.reading)

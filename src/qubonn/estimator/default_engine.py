@@ -3,6 +3,7 @@
 TrainingProblem, reading -> ForwardAnnealing, set by the number of examples and the network's shape.
 """
 
+from dataclasses import replace
 from math import pow
 
 import numpy as np
@@ -68,3 +69,9 @@ def _root(topology: Topology, *, is_output: bool) -> float:
     nodes = topology.outputs if is_output else range(topology.input_count, topology.outputs.start)
     fan_in = topology.fan_in[nodes.start : nodes.stop]
     return float(np.median(fan_in)) ** 0.5 if len(fan_in) else 1.0
+
+
+def compile_kernels(engine: ForwardAnnealing, problem: TrainingProblem) -> None:
+    """Compile the kernels, once per machine; two examples suffice to choose them."""
+    few = replace(problem, inputs=problem.input_spins[:2], outputs=problem.output_spins[:2])
+    replace(engine, sweep_count=1).solve(few, time_limit=1e-3)

@@ -7,7 +7,7 @@ classes, label code, constructor arguments and what training reported about each
 import json
 import os
 import warnings
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
 from qubonn.errors import AlphabetError, FileFormatError
+from qubonn.estimator.designs import Design
 from qubonn.estimator.members import Member
 from qubonn.estimator.plan import Encoding
 from qubonn.network import BinaryNetwork
@@ -89,6 +90,7 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
         "parameters": parameters,
         "n_features_in": int(classifier.n_features_in_),
         "shift": classifier.shift_,
+        "design": None if classifier.design_ is None else asdict(classifier.design_),
         "is_interrupted": classifier.is_interrupted_,
         "members": [
             {name: getattr(member, name) for name in _REPORTED} | {"stop": member.stop.name}
@@ -113,6 +115,7 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
         encoding,
         _members(description, committee),
         column_count=description["n_features_in"],
+        design=_design(description.get("design")),
         shift=require_count("shift", description.get("shift", 0), least=0),
         is_interrupted=description.get("is_interrupted") is True,
     )
@@ -129,6 +132,22 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
     values |= {name: value for name, value in fitted if values.get(name) is True}
     classifier.set_params(**values)
     return classifier
+
+
+def _design(plain: Any) -> Design | None:
+    """Return the design that a classifier was trained with; None if there is none."""
+    if plain is None:
+        return None
+    names = {field.name for field in fields(Design)}
+    if not isinstance(plain, dict) or set(plain) != names:
+        raise FileFormatError(f"design must have {', '.join(sorted(names))}; got {shown(plain)}")
+    values: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one for name, one in plain.items()
+    }
+    numbers = [n for one in values.values() for n in (one if isinstance(one, tuple) else (one,))]
+    if not all(n is None or type(n) in (int, float) for n in numbers):
+        raise FileFormatError(f"design must hold numbers; got {shown(plain)}")
+    return Design(**values)
 
 
 def _members(description: dict[str, Any], committee: Committee) -> list[Member]:

@@ -16,7 +16,8 @@ from qubonn.checks import require_count
 from qubonn.encoding import CodeBook
 from qubonn.engines import ForwardAnnealing, GrowingBatches
 from qubonn.errors import RangeError
-from qubonn.estimator.default_engine import engine_for
+from qubonn.estimator.default_engine import compile_kernels
+from qubonn.estimator.designs import PLAIN, Design
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop
@@ -84,6 +85,7 @@ class Recipe:
     dropout: Dropout | None = None
     is_alone: bool = False  # whether the committee has one member only
     copy_count: int = 1  # of each example in the problem: the original, then shifted ones
+    design: Design = PLAIN
 
     def solver_for(self, problem: TrainingProblem, jobs: int) -> Any:
         """Return the solver, or a short anneal for "auto"; on one thread where jobs use the cores.
@@ -94,12 +96,16 @@ class Recipe:
         if isinstance(solver, str):
             if solver != "auto":
                 raise RangeError(f"solver must be 'auto', an engine or a sampler; got {solver!r}")
-            solver = engine_for(
-                problem, self.book.reading, is_alone=self.is_alone, copy_count=self.copy_count
-            )
+            solver = self.default_engine(problem)
         if jobs > 1 and hasattr(solver, "thread_count"):
             return replace(solver, thread_count=1)
         return solver
+
+    def default_engine(self, problem: TrainingProblem) -> ForwardAnnealing:
+        """Return the engine of the design."""
+        return self.design.engine(
+            problem, self.book.reading, is_alone=self.is_alone, copy_count=self.copy_count
+        )
 
 
 def train_members(
@@ -256,12 +262,6 @@ def _pilot(
         engine, sweep_count=PILOT_BATCHES, batches=GrowingBatches(first=size, last=size)
     )
     return pilot, batch, size / count
-
-
-def compile_kernels(engine: ForwardAnnealing, problem: TrainingProblem) -> None:
-    """Compile the kernels, once per machine; two examples suffice to choose them."""
-    few = replace(problem, inputs=problem.input_spins[:2], outputs=problem.output_spins[:2])
-    replace(engine, sweep_count=1).solve(few, time_limit=1e-3)
 
 
 # ---- dropout and seeds ----

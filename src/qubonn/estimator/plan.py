@@ -39,8 +39,10 @@ class Encoding:
         *,
         binariser: Any,
         label_code: Any,
+        weight_levels: Any = 2,
+        threshold_levels: Any = 2,
     ) -> "Encoding":
-        """Choose encoder, code book and topology; the last four are as `QuboClassifier` has them.
+        """Choose encoder, code book and topology; the last six are as `QuboClassifier` has them.
 
         A network with convolutions needs one spin for each pixel and channel.
         """
@@ -52,7 +54,8 @@ class Encoding:
         )
         book = book_for(label_code, classes)
         inputs = _input_shape(encoder, numbers, image_shape)
-        return cls(encoder, book, _topology(hidden, topology, inputs, book.spin_count))
+        levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
+        return cls(encoder, book, _topology(hidden, topology, inputs, book.spin_count, **levels))
 
     def problem(
         self, numbers: NDArray[Any], class_of: NDArray[np.int64], **strengths: Any
@@ -104,7 +107,11 @@ def _input_shape(
 
 
 def _topology(
-    hidden: object, topology: object, inputs: int | tuple[int, ...], outputs: int
+    hidden: object,
+    topology: object,
+    inputs: int | tuple[int, ...],
+    outputs: int,
+    **levels: Any,
 ) -> Topology:
     """Return dense layers of `hidden` sizes, unless a topology or a notation is given.
 
@@ -115,13 +122,13 @@ def _topology(
         return Topology.parse(topology, inputs=inputs, outputs=outputs)
     input_count = prod(inputs) if isinstance(inputs, tuple) else inputs
     if topology is None:
-        return Topology.dense(input_count, *_sizes(hidden), outputs)
+        return Topology.dense(input_count, *layer_sizes(hidden), outputs, **levels)
     if not isinstance(topology, Topology):
         raise TopologyError(
             "topology must be a Topology, or a text such as 'conv(3x3)+fc(4)'; "
             f"got {type(topology).__name__}"
         )
-    if (topology.input_count, topology.output_count) != (input_count, outputs):
+    if (topology.column_count, topology.output_count) != (input_count, outputs):
         raise TopologyError(
             f"topology must have {input_count} inputs, one per spin of the binariser, and "
             f"{outputs} outputs, one per spin of the label code; got {topology!r}"
@@ -134,10 +141,11 @@ def _topology(
     return topology
 
 
-def _sizes(hidden: object) -> tuple[int, ...]:
+def layer_sizes(hidden: object) -> tuple[int, ...]:
+    """Return the sizes of hidden layers, given as one number or several."""
     sizes = (hidden,) if isinstance(hidden, (int, np.integer)) else hidden
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):
         raise RangeError(
-            f"hidden must be a number of neurons, or one for each layer; got {hidden!r:.60}"
+            f"hidden must be 'auto', a number of neurons, or one for each layer; got {hidden!r:.60}"
         )
     return tuple(require_count("hidden", size) for size in sizes)

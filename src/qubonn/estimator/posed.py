@@ -104,6 +104,8 @@ def pose(
     y: ArrayLike,
     *,
     hidden: Any = (3,),
+    weight_levels: Any = 2,
+    threshold_levels: Any = 2,
     topology: Any = None,
     image_shape: Any = None,
     binariser: Any = "auto",
@@ -131,9 +133,9 @@ def pose(
     if numbers.ndim != 2 or numbers.dtype.kind not in "biuf" or not np.isfinite(numbers).all():
         raise AlphabetError("X must be a matrix of finite numbers, a row for each example")
     classes, class_of = require_classes(np.asarray(y))
-    encoding = Encoding.fit(
-        numbers, classes, shape, hidden, topology, binariser=binariser, label_code=label_code
-    )
+    codes = {"binariser": binariser, "label_code": label_code}
+    levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
+    encoding = Encoding.fit(numbers, classes, shape, hidden, topology, **codes, **levels)
     strengths = zip(STRENGTHS, (product_strength, margin_strength, output_strength), strict=True)
     problem = encoding.problem(numbers, class_of, **dict(strengths))
     named = None if names is None else tuple(names)

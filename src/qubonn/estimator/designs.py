@@ -1,0 +1,139 @@
+"""Designs of networks, and the choice between them by examples that were left out of training.
+
+Examples -> Design: sizes of hidden layers, levels of weights and thresholds, softness and decay.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.encoding import CodeBook, Reading
+from qubonn.engines import ForwardAnnealing
+from qubonn.engines.forward import measured_temperatures
+from qubonn.estimator.default_engine import engine_for
+from qubonn.formulation import TrainingProblem
+from qubonn.topology import Topology
+from qubonn.training import Committee, train
+from qubonn.training.committee import is_right
+
+FEWEST = 60  # examples; with fewer, the comparison says little
+MOST = 3_000  # examples that are compared on
+FOLDS = 3  # below `ENOUGH` every example is left out once, above a third of them
+ENOUGH = 1_000
+COMPARED_SWEEPS = 20
+MANY_INPUTS = 300  # pixels or words; there the first design is rarely worse
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """A network's layers and how it is trained.
+
+    `weight_levels` and `threshold_levels` have a number for each layer, or one for all.
+    `softness` None depends on the number of examples. `decay` is in units of the energy changes of
+    random networks, which grow with the number of examples.
+    """
+
+    hidden: tuple[int, ...] = (64,)
+    weight_levels: int | tuple[int, ...] = 2
+    threshold_levels: int | tuple[int, ...] = 2
+    softness: float | None = None
+    decay: float = 0.0
+
+    def topology(self, input_count: int, output_count: int) -> Topology:
+        """Return the network between these inputs and outputs."""
+        return Topology.dense(
+            input_count,
+            *self.hidden,
+            output_count,
+            weight_levels=self.weight_levels,
+            threshold_levels=self.threshold_levels,
+        )
+
+    def engine(
+        self, problem: TrainingProblem, reading: Reading, *, is_alone: bool, copy_count: int = 1
+    ) -> ForwardAnnealing:
+        """Return the engine for a problem of this design."""
+        engine = engine_for(problem, reading, is_alone=is_alone, copy_count=copy_count)
+        return engine if self.softness is None else replace(engine, softness=self.softness)
+
+    def with_decay(self, problem: TrainingProblem, engine: ForwardAnnealing) -> TrainingProblem:
+        """Return the problem with the strength of decay that the engine's energies require."""
+        if not self.decay:
+            return problem
+        sizes, _ = measured_temperatures(problem, engine)  # of the first hidden layer first
+        return replace(problem, decay_strength=self.decay * float(sizes[0]) / 4)
+
+
+# Chosen on the tuning tables of benchmarks/tables; docs/results.md has the measurements.
+PLAIN = Design()
+CANDIDATES = (
+    PLAIN,
+    Design(weight_levels=(3, 4), threshold_levels=(17, 2), softness=0.5),
+    Design(weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.1),
+    Design(hidden=(32,), weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.3),
+)
+
+
+def choose(
+    designs: Sequence[Design],
+    input_spins: NDArray[np.int8],
+    class_of: NDArray[np.int64],
+    book: CodeBook,
+    *,
+    seed: int,
+    seconds: float = inf,
+) -> Design:
+    """Return the design whose networks are right most often on examples left out of training.
+
+    It is the first design if examples are too few to compare, or if inputs are many and the best
+    is not better by more than the standard error. After `seconds` no other design is tried.
+    """
+    if len(class_of) < FEWEST or np.bincount(class_of).min() < FOLDS:
+        return designs[0]
+    start, folds = time.perf_counter(), list(_folds(class_of, np.random.default_rng([seed, 2])))
+    found: list[NDArray[np.bool_]] = []
+    for design in designs:
+        if not found or time.perf_counter() - start < seconds:
+            found.append(_right(design, input_spins, class_of, book, folds, seed))
+    right = np.array(found)
+    best = int(right.mean(axis=1).argmax())
+    lead = right[best].astype(float) - right[0]
+    error = lead.std() / len(lead) ** 0.5 if input_spins.shape[1] > MANY_INPUTS else 0.0
+    return designs[best if lead.mean() > error else 0]
+
+
+def _right(
+    design: Design,
+    input_spins: NDArray[np.int8],
+    class_of: NDArray[np.int64],
+    book: CodeBook,
+    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    seed: int,
+) -> NDArray[np.bool_]:
+    """Return for each example left out whether a network trained without it is right."""
+    topology = design.topology(input_spins.shape[1], book.spin_count)
+    found = []
+    for number, (shown, left_out) in enumerate(folds):
+        problem = TrainingProblem(topology, input_spins[shown], book.codewords[class_of[shown]])
+        engine = design.engine(problem, book.reading, is_alone=False)
+        problem = design.with_decay(problem, engine)
+        engine = replace(engine, sweep_count=COMPARED_SWEEPS)
+        committee = Committee([train(problem, engine, seed=seed + number).network], book.reading)
+        actual = book.codewords[class_of[left_out]]
+        found.append(is_right(committee, book, input_spins[left_out], actual))
+    return np.concatenate(found)
+
+
+def _folds(
+    class_of: NDArray[np.int64], generator: np.random.Generator
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield examples to train on and examples to leave out, classes in equal shares."""
+    rows = generator.permutation(len(class_of))[:MOST]
+    rows = rows[np.argsort(class_of[rows], kind="stable")]
+    fold_of = np.arange(len(rows)) % FOLDS
+    for fold in range(FOLDS if len(rows) < ENOUGH else 1):
+        yield rows[fold_of != fold], rows[fold_of == fold]

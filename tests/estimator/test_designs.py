@@ -1,0 +1,130 @@
+"""Designs of networks: their topologies and engines, and the choice by examples left out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import qubonn as qn
+from qubonn.encoding import CodeBook
+from qubonn.errors import Underfitted
+from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, _folds, choose
+from qubonn.formulation import TrainingProblem
+
+LEVELS = Design(hidden=(4,), weight_levels=(3, 4), threshold_levels=(9, 2), softness=0.5, decay=0.1)
+
+
+def parity(count: int, columns: int, seed: int = 0) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+    """Return random spins, and whether the first two differ."""
+    spins = np.random.default_rng(seed).choice(np.array([-1, 1], dtype=np.int8), (count, columns))
+    return spins, (spins[:, 0] != spins[:, 1]).astype(np.int64)
+
+
+def problem_of(design: Design, count: int = 100) -> TrainingProblem:
+    spins, class_of = parity(count, 6)
+    return TrainingProblem(
+        design.topology(6, 2), spins, CodeBook.one_hot([0, 1]).codewords[class_of]
+    )
+
+
+def test_a_design_has_the_topology_that_its_levels_say() -> None:
+    dense = qn.Topology.dense(6, 4, 2, weight_levels=[3, 4], threshold_levels=[9, 2])
+    assert LEVELS.topology(6, 2) == dense
+    assert PLAIN.topology(6, 2) == qn.Topology.dense(6, 64, 2)
+
+
+def test_softness_is_that_of_the_design_or_depends_on_the_examples() -> None:
+    found = [d.engine(problem_of(d), "largest", is_alone=False).softness for d in (LEVELS, PLAIN)]
+    assert found == [0.5, pytest.approx(3.0 * 100**-0.2)]
+
+
+def test_decay_grows_with_the_number_of_examples() -> None:
+    few, many = (problem_of(LEVELS, count) for count in (64, 1024))
+    strengths = [
+        LEVELS.with_decay(one, LEVELS.engine(one, "largest", is_alone=False)).decay_strength
+        for one in (few, many)
+    ]
+    assert 0 < strengths[0] < strengths[1]
+    plain = problem_of(PLAIN)
+    assert PLAIN.with_decay(plain, PLAIN.engine(plain, "largest", is_alone=False)) is plain
+
+
+def test_every_example_is_left_out_once_where_they_are_few() -> None:
+    _, class_of = parity(200, 3)
+    folds = list(_folds(class_of, np.random.default_rng(0)))
+    left_out = np.concatenate([rows for _, rows in folds])
+    assert sorted(left_out.tolist()) == list(range(200))
+    assert all(not set(shown) & set(rows) for shown, rows in folds)
+
+
+def test_many_examples_are_cut_to_a_fixed_number_with_a_third_left_out() -> None:
+    _, class_of = parity(50_000, 3)
+    [(shown, left_out)] = _folds(class_of, np.random.default_rng(0))
+    assert (len(shown), len(left_out)) == (2_000, 1_000)
+
+
+def test_levels_are_chosen_where_columns_interact() -> None:
+    spins, class_of = parity(400, 10)
+    found = choose(CANDIDATES, spins, class_of, CodeBook.one_hot([0, 1]), seed=0)
+    assert found.weight_levels != 2
+    assert found == choose(CANDIDATES, spins, class_of, CodeBook.one_hot([0, 1]), seed=0)
+
+
+def test_the_first_design_is_kept_where_examples_are_few_or_time_is_short() -> None:
+    spins, class_of = parity(400, 10)
+    book = CodeBook.one_hot([0, 1])
+    assert choose(CANDIDATES, spins[:50], class_of[:50], book, seed=0) == PLAIN
+    assert choose(CANDIDATES, spins, class_of, book, seed=0, seconds=0) == PLAIN
+
+
+# ---- in the classifier ----
+
+
+def fitted(X: Any, y: Any, **arguments: Any) -> qn.QuboClassifier:
+    arguments = {"committee_size": 2, "random_state": 0} | arguments
+    return qn.QuboClassifier(**arguments).fit(X, y)
+
+
+def test_xor_of_two_of_ten_columns_is_learned() -> None:
+    X, y = parity(600, 10)
+    classifier = fitted(X[:400], y[:400])
+    assert classifier.score(X[400:], y[400:]) > 0.99
+    assert classifier.design_ in CANDIDATES[1:]
+
+
+@pytest.mark.parametrize("named", [{"hidden": 8}, {"weight_levels": 3}, {"threshold_levels": 5}])
+def test_named_values_are_used_and_nothing_is_compared(named: dict[str, Any]) -> None:
+    X, y = parity(100, 3)
+    design = fitted(X, y, **named).design_
+    expected = {"hidden": (8,)} if "hidden" in named else named
+    assert design == Design(**expected)
+
+
+def test_images_and_topologies_are_not_compared() -> None:
+    X, y = parity(100, 9)
+    assert fitted(X.reshape(-1, 3, 3), y, shifts=0).design_ == PLAIN
+    assert fitted(X, y, topology="fc(4)").design_ is None
+
+
+def test_a_warm_start_keeps_the_design() -> None:
+    X, y = parity(400, 10)
+    once = fitted(X, y, committee_size=3)
+    twice = fitted(X, y, committee_size=2, warm_start=True).set_params(committee_size=3).fit(X, y)
+    assert twice.design_ == once.design_
+    assert np.array_equal(twice.decision_function(X), once.decision_function(X))
+
+
+def test_a_file_holds_the_design(tmp_path: Any) -> None:
+    X, y = parity(400, 10)
+    classifier = fitted(X, y)
+    classifier.save(tmp_path / "model.qubonn")
+    loaded: Any = qn.load(tmp_path / "model.qubonn")
+    assert loaded.design_ == classifier.design_
+    assert np.array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
+
+
+def test_a_network_that_learns_nothing_is_reported() -> None:
+    X, y = parity(300, 10)
+    with pytest.warns(Underfitted, match="weight_levels=5, threshold_levels=33"):
+        fitted(X, y, hidden=1, committee_size=1)
