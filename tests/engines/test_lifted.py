@@ -123,6 +123,16 @@ def test_a_field_pulls_free_parameters_to_its_side() -> None:
     assert found.energies[0] == problem.certify(found.network()).terms.total == -7
 
 
+@pytest.mark.parametrize("decay_strength", [0.125, 1])
+def test_weights_decay_as_far_as_the_qubo_allows(decay_strength: float) -> None:
+    topology = qn.Topology.dense(2, 1, weight_levels=4)
+    inputs, outputs = [[1, 1], [1, -1], [-1, -1]], [[1], [-1], [-1]]
+    problem = qn.TrainingProblem(topology, inputs, outputs, decay_strength=decay_strength)
+    found = LiftedAnnealing(replica_count=32, sweep_count=60).solve(problem)
+    assert found.energies[0] == qn.Exhaustive().sample(problem.qubo()).energies[0]
+    assert problem.certify(found.network()).terms.total == found.energies[0]
+
+
 @pytest.mark.parametrize(
     ("bad", "message"),
     [

@@ -1,5 +1,6 @@
 """The lifted view: its closed form, and its kernels against full assignments."""
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -76,20 +77,43 @@ class _NoWatch:
     seconds = 0.0
 
 
+LEVELLED = [
+    qn.Topology.dense(3, 2, 1, weight_levels=3, threshold_levels=4),
+    qn.Topology.dense(2, 1, 2, weight_levels=[5, 2], threshold_levels=[2, 3]),
+    qn.Topology.parse("conv(2x2, levels=3, thresholds=3)", inputs=(3, 3), outputs=1),
+    qn.Topology.from_arcs([(0, 1), (0, 1), (1, 2), (2, 1), (2, 1), (2, 1)], inputs=1, outputs=1),
+]
+
+
+@st.composite
+def levelled_problems(draw: st.DrawFn) -> qn.TrainingProblem:
+    topology = draw(st.sampled_from(LEVELLED))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    field = qn.Field(
+        generator.integers(-3, 4, topology.weight_count) / 8,
+        generator.integers(-3, 4, topology.neuron_count) / 8,
+    )
+    return qn.TrainingProblem(
+        topology,
+        generator.choice([-1, 1], (3, topology.column_count)),
+        generator.choice([-1, 1], (3, topology.output_count)),
+        field=draw(st.sampled_from([qn.Field.zero(topology), field])),
+        output_strength=draw(st.sampled_from([None, 0.75])),
+        decay_strength=draw(st.sampled_from([0, 0.125, 2])),
+    )
+
+
 @settings(max_examples=60, deadline=None)
-@given(problems(), st.sampled_from(["squared", "linear"]), st.integers(0, 2**31))
+@given(
+    st.one_of(problems(), levelled_problems()),
+    st.sampled_from(["squared", "linear"]),
+    st.integers(0, 2**31),
+)
 def test_incremental_energies_equal_those_of_full_assignments_after_many_flips(
     problem: qn.TrainingProblem, violation: str, seed: int
 ) -> None:
     if problem.margin_strength >= 0.5:  # beyond that the closed form does not hold
-        problem = qn.TrainingProblem(
-            problem.topology,
-            problem.input_spins,
-            problem.output_spins,
-            margin_strength=0.25,
-            field=problem.field,
-            output_strength=problem.output_strength,
-        )
+        problem = replace(problem, margin_strength=0.25)
     run = run_of(problem, seed, violation)
     run.sweep(np.full((30, 3), 2.0))
     found = run.found(qn.Stop.FINISHED, _NoWatch())  # type: ignore[arg-type]
@@ -98,7 +122,7 @@ def test_incremental_energies_equal_those_of_full_assignments_after_many_flips(
 
 
 @settings(max_examples=40, deadline=None)
-@given(problems(), st.integers(0, 2**31))
+@given(st.one_of(problems(), levelled_problems()), st.integers(0, 2**31))
 def test_the_change_of_every_flip_is_the_difference_of_two_energies(
     problem: qn.TrainingProblem, seed: int
 ) -> None:
@@ -118,6 +142,32 @@ def test_the_change_of_every_flip_is_the_difference_of_two_energies(
         packed[0, place] ^= 1
         assert energy_of_lane_0(run) - before == pytest.approx(change)
         packed[0, place] ^= 1
+
+
+@pytest.mark.parametrize("pull", [0, 0.5])
+def test_a_number_has_the_distribution_of_a_random_walk_over_its_levels(pull: float) -> None:
+    topology, temperature = qn.Topology.dense(1, 1, weight_levels=4), 1.5
+    field = qn.Field(np.array([0, pull, -pull]), np.zeros(1))
+    problem = qn.TrainingProblem(
+        topology, [[1]], [[1]], field=field, output_strength=0.5, decay_strength=0.25
+    )
+    run = LiftedRun(problem, LiftedAnnealing(replica_count=4096), 0, lanes=64)
+    run.sweep(np.full((40, 3), temperature))
+    found = run.found(qn.Stop.FINISHED, _NoWatch())  # type: ignore[arg-type]
+    weights, chance = [], []
+    for up, bias, output in product(range(4), (-1, 1), (-1, 1)):
+        # the member with the largest pull is the first that is up
+        spins = np.where(np.argsort([1, 0, 2]) < up, 1, -1)
+        network = qn.BinaryNetwork(topology, spins, [bias])
+        energy = problem.certify(network, [[1, output]]).terms.total
+        chance.append((1 if up in (0, 3) else 2) * np.exp(-energy / temperature))
+        weights.append((2 * up - 3, bias, output))
+    levels, outputs = found.weight_spins.sum(axis=1), found.activation_spins[:, 0, 1]
+    states = np.stack([levels, found.bias_spins[:, 0], outputs], axis=1)
+    seen = np.array([(states == row).all(axis=1).mean() for row in weights])
+    expected = np.array(chance) / np.sum(chance)
+    # within 4.5 standard errors: one false alarm in 10,000 seeds
+    assert np.all(np.abs(seen - expected) < 4.5 * np.sqrt(expected / len(found)))
 
 
 def energy_of_lane_0(run: LiftedRun) -> float:

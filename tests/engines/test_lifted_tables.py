@@ -5,7 +5,7 @@ import pytest
 
 import qubonn as qn
 from qubonn.engines import LiftedAnnealing
-from qubonn.engines.lifted_tables import energy_unit
+from qubonn.engines.lifted_tables import circuit_of, energy_unit
 from qubonn.errors import RangeError
 
 
@@ -23,3 +23,27 @@ def test_the_unit_is_one_for_whole_strengths_and_a_power_of_two_otherwise() -> N
     )
     assert energy_unit(whole, is_squared=True) == 1
     assert energy_unit(part, is_squared=True) == 2.0**-16
+
+
+def test_parallel_arcs_are_numbers_with_the_largest_pull_first() -> None:
+    topology = qn.Topology.dense(1, 1, 1, weight_levels=[3, 2], threshold_levels=[2, 4])
+    field = qn.Field(np.array([1, 2, 0, 0, 3]), np.array([0, 1]))
+    problem = qn.TrainingProblem(topology, [[1]], [[1]], field=field, decay_strength=2)
+    circuit = circuit_of(problem, 1.0, is_squared=True)
+    numbers = np.split(circuit.member, circuit.number_starts[1:-1])
+    assert [number.tolist() for number in numbers] == [[1, 0], [4, 6, 3]]
+    assert circuit.kind_of.tolist() == [0, 0, 0, 1, 1, 1, 1]
+    assert circuit.kind_starts.tolist() == [0, 1, 2]
+    assert circuit.single.tolist() == [2, 5]
+    assert circuit.single_starts.tolist() == [0, 1, 2]
+    assert circuit.decay.tolist() == [8, 0]
+
+
+def test_without_parallel_arcs_there_are_weights_then_biases() -> None:
+    topology = qn.Topology.parse("conv(2x2)", inputs=(3, 3), outputs=2)
+    problem = qn.TrainingProblem(topology, [[1] * 9], [[1, 1]])
+    circuit = circuit_of(problem, 1.0, is_squared=True)
+    count = topology.weight_count + topology.neuron_count
+    assert circuit.single.tolist() == list(range(count))
+    assert circuit.single_starts.tolist() == [0, topology.weight_count, count]
+    assert len(circuit.member) == len(circuit.decay) == 0

@@ -70,7 +70,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
         get a threshold between any two; other columns get thresholds at quantiles, about 256 in all
-        and up to 15 per column, or one per column where columns are many. An int is the number of
+        and up to 31 per column, or one per column where columns are many. An int is the number of
         thresholds per column.
     label_code : {"auto", "one_hot", "gray_code"} or CodeBook
         How classes become outputs. "auto" is one-hot: the largest output is the prediction.

@@ -31,15 +31,13 @@ def engine_for(
     all_count, topology = problem.example_count, problem.topology
     count, is_shifted = all_count // copy_count, copy_count > 1
     softness, lead = _softness_and_lead(count, is_alone=is_alone, is_shifted=is_shifted)
-    root = _root(topology, is_output=True)
-    lead = min(lead * root, MOST_LEAD * root**2)
     last = max(FIRST_BATCH, all_count // 2)
     return ForwardAnnealing(
         replica_count=1,
         sweep_count=min(20, max(5, count // 5)) if is_shifted else SWEEPS,
         quench_sweeps=QUENCH_SWEEPS if is_alone or count >= FEW else 0,
         reading=reading,
-        target_margin=max(2, 2 * round(lead / 2)) if reading == "largest" else None,
+        target_margin=target_margin(topology, lead) if reading == "largest" else None,
         margin_cap=max(2, round(CAP * _root(topology, is_output=False))),
         softness=softness,
         batches=GrowingBatches(first=FIRST_BATCH, last=last) if all_count > MANY else None,
@@ -47,6 +45,12 @@ def engine_for(
         coldest=COLDEST,
         thread_count=1,
     )
+
+
+def target_margin(topology: Topology, lead: float) -> int:
+    """Return a lead in roots of an output's number of arcs as an even number of terms."""
+    root = _root(topology, is_output=True)
+    return max(2, 2 * round(min(lead * root, MOST_LEAD * root**2) / 2))
 
 
 def _softness_and_lead(count: int, *, is_alone: bool, is_shifted: bool) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qubonn.encoding import CodeBook, Reading
 from qubonn.engines import ForwardAnnealing
 from qubonn.engines.forward import measured_temperatures
-from qubonn.estimator.default_engine import engine_for
+from qubonn.estimator.default_engine import engine_for, target_margin
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 from qubonn.training import Committee, train
@@ -25,6 +25,7 @@ MOST = 3_000  # examples that are compared on
 FOLDS = 3  # below `ENOUGH` every example is left out once, above a third of them
 ENOUGH = 1_000
 COMPARED_SWEEPS = 20
+COMPARED_MEMBERS = 2  # networks with hidden layers gain by voting
 MANY_INPUTS = 300  # pixels or words; there the first design is rarely worse
 
 
@@ -33,14 +34,16 @@ class Design:
     """A network's layers and how it is trained.
 
     `weight_levels` and `threshold_levels` have a number for each layer, or one for all.
-    `softness` None depends on the number of examples. `decay` is in units of the energy changes of
-    random networks, which grow with the number of examples.
+    `softness` and `lead`, the target margin in roots of an output's number of arcs, depend on the
+    number of examples if they are None. `decay` is in units of the energy changes of random
+    networks, which grow with the number of examples.
     """
 
     hidden: tuple[int, ...] = (64,)
     weight_levels: int | tuple[int, ...] = 2
     threshold_levels: int | tuple[int, ...] = 2
     softness: float | None = None
+    lead: float | None = None
     decay: float = 0.0
 
     def topology(self, input_count: int, output_count: int) -> Topology:
@@ -58,7 +61,11 @@ class Design:
     ) -> ForwardAnnealing:
         """Return the engine for a problem of this design."""
         engine = engine_for(problem, reading, is_alone=is_alone, copy_count=copy_count)
-        return engine if self.softness is None else replace(engine, softness=self.softness)
+        if self.softness is not None:
+            engine = replace(engine, softness=self.softness)
+        if self.lead is not None and reading == "largest":
+            engine = replace(engine, target_margin=target_margin(problem.topology, self.lead))
+        return engine
 
     def with_decay(self, problem: TrainingProblem, engine: ForwardAnnealing) -> TrainingProblem:
         """Return the problem with the strength of decay that the engine's energies require."""
@@ -72,6 +79,8 @@ class Design:
 PLAIN = Design()
 CANDIDATES = (
     PLAIN,
+    Design(hidden=(), weight_levels=17, threshold_levels=33, lead=1.0),
+    Design(hidden=(), weight_levels=17, threshold_levels=33, lead=3.0, decay=0.05),
     Design(weight_levels=(3, 4), threshold_levels=(17, 2), softness=0.5),
     Design(weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.1),
     Design(hidden=(32,), weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.3),
@@ -114,15 +123,18 @@ def _right(
     folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
     seed: int,
 ) -> NDArray[np.bool_]:
-    """Return for each example left out whether a network trained without it is right."""
+    """Return for each example left out whether networks trained without it are right."""
     topology = design.topology(input_spins.shape[1], book.spin_count)
     found = []
+    members = COMPARED_MEMBERS if design.hidden else 1
     for number, (shown, left_out) in enumerate(folds):
         problem = TrainingProblem(topology, input_spins[shown], book.codewords[class_of[shown]])
         engine = design.engine(problem, book.reading, is_alone=False)
         problem = design.with_decay(problem, engine)
         engine = replace(engine, sweep_count=COMPARED_SWEEPS)
-        committee = Committee([train(problem, engine, seed=seed + number).network], book.reading)
+        seeds = [seed + number * members + member for member in range(members)]
+        networks = [train(problem, engine, seed=one).network for one in seeds]
+        committee = Committee(networks, book.reading)
         actual = book.codewords[class_of[left_out]]
         found.append(is_right(committee, book, input_spins[left_out], actual))
     return np.concatenate(found)
