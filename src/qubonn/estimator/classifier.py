@@ -49,9 +49,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     hidden : "auto", int or tuple of int
         Neurons in each hidden layer. With "auto" a few designs are compared on examples left out
-        of training, and the best is used: 64 neurons with weights of 2, 3 or 5 levels, thresholds
-        and different amounts of decay. It is 64 plain neurons if there are fewer than 60 examples,
-        if `X` are images, or if topology, levels, dropout or solver are given.
+        of training, and the best is used: up to 64 neurons with weights of 2, 3 or 5 levels, or
+        none with 17, thresholds, and different amounts of decay. It is 64 plain neurons if there
+        are fewer than 60 examples, if `X` are images, or if levels, topology, dropout or solver
+        are given.
     weight_levels, threshold_levels : "auto", int or tuple of int
         Number of values of a weight, and of a neuron's threshold, in all layers or in each layer
         after the inputs; 2 are -1 and +1, as in the paper. See `Topology.dense`. "auto" is chosen
