@@ -79,7 +79,7 @@ class Design:
 PLAIN = Design()
 CANDIDATES = (
     PLAIN,
-    Design(hidden=(), weight_levels=17, threshold_levels=33, lead=1.0),
+    Design(hidden=(), weight_levels=17, threshold_levels=33, lead=0.5, decay=0.05),
     Design(hidden=(), weight_levels=17, threshold_levels=33, lead=3.0, decay=0.05),
     Design(weight_levels=(3, 4), threshold_levels=(17, 2), softness=0.5),
     Design(weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.1),
