@@ -281,18 +281,13 @@ def next_count(wiring, cones, replica, changed, entry, b, weight, is_made):
     count = load(replica.counts, neuron * spins.shape[1] + b, spins)
     zero = count * 0
     one = zero + 1
-    first, last = table[entry, ARCS_START], table[entry, ARCS_END]
-    if weight == NO_WEIGHT and first < last:  # all these arcs leave the neuron that changes
-        source, level = listed[first, SOURCE], 0
-        for arc in range(first, last):
-            level += 1 if parameters[listed[arc, PARAMETER]] else -1
-        turned = changed[source - wiring.input_count]
-        was = spins[source, b] ^ turned if is_made else spins[source, b]
-        count = count + choose(turned, choose(was, zero - level, zero + level), zero)
-    elif weight != NO_WEIGHT:
-        for arc in range(first, last):
-            was, parameter = spins[listed[arc, SOURCE], b], parameters[listed[arc, PARAMETER]]
-            count = count + choose(was ^ parameter, one, one * -1)
+    for arc in range(table[entry, ARCS_START], table[entry, ARCS_END]):
+        source, parameter = listed[arc, SOURCE], parameters[listed[arc, PARAMETER]]
+        turned = ~ZERO if weight != NO_WEIGHT else changed[source - wiring.input_count]
+        was = spins[source, b]
+        if is_made and weight == NO_WEIGHT:
+            was = was ^ turned
+        count = count + choose(turned, choose(was ^ parameter, one, one * -1), zero)
     if table[entry, IS_DEEP]:
         neurons = wiring.neurons
         for arc in range(neurons[neuron, FIRST_INNER], neurons[neuron + 1, FIRST_INNER]):
