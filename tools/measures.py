@@ -30,9 +30,9 @@ from source_tree import (
 )
 
 MOST_MODULES = 150
-MOST_LINES = 22_500
+MOST_LINES = 24_000
 MOST_MODULES_IN_A_FOLDER = 16
-MOST_FILES_ON_THE_ROAD = 35
+MOST_FILES_ON_THE_ROAD = 38
 LEAST_MIRRORED = 0.9  # share of the modules that have a test file of their own
 MOST_PUBLIC_NAMES = 48
 MOST_KERNEL_ARGUMENTS = 8
