@@ -69,6 +69,8 @@ def test_terms_that_it_cannot_weigh_are_refused_by_name(question: str) -> None:
     field = qn.Field(np.ones(topology.weight_count), np.zeros(topology.neuron_count))
     with pytest.raises(RangeError, match="the problem also has 'field'"):
         ask(replace(plain, field=field))
+    with pytest.raises(RangeError, match="the problem also has 'decay'"):
+        ask(replace(plain, decay_strength=1))
 
 
 def test_free_outputs_cost_one_violation_each() -> None:

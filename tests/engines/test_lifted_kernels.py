@@ -145,7 +145,7 @@ def test_the_change_of_every_flip_is_the_difference_of_two_energies(
 
 
 @pytest.mark.parametrize("pull", [0, 0.5])
-def test_a_number_has_the_distribution_of_a_random_walk_over_its_levels(pull: float) -> None:
+def test_a_number_has_the_distribution_of_its_levels_at_a_temperature(pull: float) -> None:
     topology, temperature = qn.Topology.dense(1, 1, weight_levels=4), 1.5
     field = qn.Field(np.array([0, pull, -pull]), np.zeros(1))
     problem = qn.TrainingProblem(
@@ -175,5 +175,5 @@ def energy_of_lane_0(run: LiftedRun) -> float:
     energies = np.zeros((1, 16), dtype=np.int32)
     state = (run.parameters[0], run.activations[0])
     run.kernels.set_counts(run.circuit, *state, counts)
-    run.kernels.set_energies(run.circuit, *state, counts, energies)
+    run.kernels.set_energies(run.circuit, run.numbers, *state, counts, energies)
     return float(energies[0, 0]) * run.unit

@@ -5,7 +5,7 @@ import pytest
 
 import qubonn as qn
 from qubonn.engines import LiftedAnnealing
-from qubonn.engines.lifted_tables import circuit_of, energy_unit
+from qubonn.engines.lifted_tables import circuit_of, energy_unit, numbers_of
 from qubonn.errors import RangeError
 
 
@@ -30,13 +30,14 @@ def test_parallel_arcs_are_numbers_with_the_largest_pull_first() -> None:
     field = qn.Field(np.array([1, 2, 0, 0, 3]), np.array([0, 1]))
     problem = qn.TrainingProblem(topology, [[1]], [[1]], field=field, decay_strength=2)
     circuit = circuit_of(problem, 1.0, is_squared=True)
-    numbers = np.split(circuit.member, circuit.number_starts[1:-1])
-    assert [number.tolist() for number in numbers] == [[1, 0], [4, 6, 3]]
+    numbers = numbers_of(problem, circuit, 1.0)
+    members = np.split(numbers.member, numbers.starts[1:-1])
+    assert [some.tolist() for some in members] == [[1, 0], [4, 6, 3]]
+    assert numbers.kind_starts.tolist() == [0, 1, 2]
+    assert numbers.decay.tolist() == [8, 0]
     assert circuit.kind_of.tolist() == [0, 0, 0, 1, 1, 1, 1]
-    assert circuit.kind_starts.tolist() == [0, 1, 2]
     assert circuit.single.tolist() == [2, 5]
-    assert circuit.single_starts.tolist() == [0, 1, 2]
-    assert circuit.decay.tolist() == [8, 0]
+    assert circuit.kind_starts.tolist() == [0, 1, 2]
 
 
 def test_without_parallel_arcs_there_are_weights_then_biases() -> None:
@@ -45,5 +46,5 @@ def test_without_parallel_arcs_there_are_weights_then_biases() -> None:
     circuit = circuit_of(problem, 1.0, is_squared=True)
     count = topology.weight_count + topology.neuron_count
     assert circuit.single.tolist() == list(range(count))
-    assert circuit.single_starts.tolist() == [0, topology.weight_count, count]
-    assert len(circuit.member) == len(circuit.decay) == 0
+    assert circuit.kind_starts.tolist() == [0, topology.weight_count, count]
+    assert numbers_of(problem, circuit, 1.0) is None

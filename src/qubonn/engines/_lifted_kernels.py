@@ -8,6 +8,8 @@ Its slack is the count where the activation is +1 and -1 - count where it is -1:
 activation has the right sign. The energy of a site is A * max(0, -slack)**2 (or without the square)
 minus G * max(0, slack): the paper's H1 and margin after products and chi are minimised out.
 A bias is the weight of one more arc, from a source that is always +1: the last node of a row.
+Several parameters on exactly the same arcs are one number, the sum of their spins, which moves by
+one level.
 """
 
 from typing import NamedTuple
@@ -16,7 +18,7 @@ import numpy as np
 from numba import njit, prange
 
 from qubonn.simd.streams import accept, load_generator, store_generator, threshold_scale
-from qubonn.simd.vectors import choose, larger, load, store
+from qubonn.simd.vectors import at_most, choose, larger, load, store, to_float
 
 
 class Circuit(NamedTuple):
@@ -31,7 +33,9 @@ class Circuit(NamedTuple):
     neuron_count: int
     row_length: int  # activations of an example: all nodes, then the constant +1
     example_count: int
-    kind_starts: np.ndarray  # where the weights begin, where the biases, and where they end
+    kind_of: np.ndarray  # by parameter: 0 for weights; 1 for biases and the rest of thresholds
+    single: np.ndarray  # parameters alone on their arcs, by kind
+    kind_starts: np.ndarray  # where each kind of those begins, and their end
     parameter_starts: np.ndarray  # groups of parameter p: parameter_starts[p] to [p + 1]
     group_target: np.ndarray  # neuron of each group
     group_starts: np.ndarray  # arcs of each group
@@ -51,6 +55,18 @@ class Circuit(NamedTuple):
     violation: int  # A
     margin: int  # 2 G: a count of one is a pre-activation of two
     is_squared: bool
+
+
+class Numbers(NamedTuple):
+    """Sums of several parameters on the same arcs; None where there are none.
+
+    They are not a part of the Circuit because kernels without them compile a third faster.
+    """
+
+    starts: np.ndarray  # members of number n: starts[n] to [n + 1]
+    member: np.ndarray  # parameters, those of a number with the largest pull first
+    kind_starts: np.ndarray  # where the numbers of each kind begin, and their end
+    decay: np.ndarray  # by number: 4 times the strength; 0 for thresholds
 
 
 @njit(inline="always")
@@ -85,17 +101,70 @@ def parameter_step(circuit, own, activations, group, k, zero):
 
 
 @njit(inline="always")
-def parameter_change(circuit, parameters, activations, counts, p, zero):
-    """Change of energy when parameter p flips, in all arcs and examples."""
-    own = parameters[p]
-    pull = zero + circuit.pull[p]
-    total = choose(own, pull, pull * -1)
+def parameter_change(circuit, own, activations, counts, p, zero):
+    """Change of the energy of all sites when parameter p, which is `own`, flips."""
+    total = zero
     for group in range(circuit.parameter_starts[p], circuit.parameter_starts[p + 1]):
         target = circuit.group_target[group]
         for k in range(circuit.example_count):
             step = parameter_step(circuit, own, activations, group, k, zero)
             total = total + site_change(circuit, activations, counts, k, target, step)
     return total
+
+
+@njit(inline="always")
+def pull_change(circuit, own, p, zero):
+    """Change of the field's energy when parameter p, which is `own`, flips."""
+    pull = zero + circuit.pull[p]
+    return choose(own, pull, pull * -1)
+
+
+@njit(inline="always")
+def unequal_pull_change(circuit, numbers, parameters, own, number, zero):
+    """Change of the field's energy where the members of a number differ; see `flip_member`."""
+    first, last = numbers.starts[number], numbers.starts[number + 1]
+    total, up, down = zero, ~own, own
+    for step in range(last - first):
+        high, low = numbers.member[first + step], numbers.member[last - 1 - step]
+        rising, falling = up ^ (up & parameters[high]), down & parameters[low]
+        total = total - choose(rising, zero + circuit.pull[high], zero)
+        total = total + choose(falling, zero + circuit.pull[low], zero)
+        up, down = up ^ rising, down ^ falling
+    return total
+
+
+@njit(inline="always")
+def decay_change(numbers, parameters, own, number, zero):
+    """Change of the decay when a member of a number, `own`, flips."""
+    first, last = numbers.starts[number], numbers.starts[number + 1]
+    level = zero + first - last
+    for place in range(first, last):
+        level = level + choose(parameters[numbers.member[place]], zero + 2, zero)
+    return (choose(own, level * -1, level) + 1) * numbers.decay[number]
+
+
+@njit(inline="always")
+def number_change(circuit, numbers, parameters, own, number, zero):
+    """Change of the energy of field and decay when a number moves by one level."""
+    first = numbers.member[numbers.starts[number]]
+    last = numbers.member[numbers.starts[number + 1] - 1]
+    total = pull_change(circuit, own, first, zero)
+    if circuit.pull[first] != circuit.pull[last]:
+        total = unequal_pull_change(circuit, numbers, parameters, own, number, zero)
+    if numbers.decay[number]:
+        total = total + decay_change(numbers, parameters, own, number, zero)
+    return total
+
+
+@njit(inline="always")
+def spin_to_flip(numbers, parameters, number, down):
+    """The spin of the member of a number that is to flip: +1 for `down`, where there are both."""
+    first, last = numbers.starts[number], numbers.starts[number + 1]
+    every = some = parameters[numbers.member[first]]
+    for place in range(first + 1, last):
+        every = every & parameters[numbers.member[place]]
+        some = some | parameters[numbers.member[place]]
+    return every | (some & down)
 
 
 @njit(inline="always")
@@ -142,34 +211,50 @@ def activation_change(circuit, parameters, activations, counts, k, f, zero):
 
 
 @njit(parallel=True, cache=True)
-def anneal_all(circuit, parameters, activations, energies, generators, temperatures):
+def anneal_all(circuit, numbers, parameters, activations, energies, generators, temperatures):
     """Sweep all blocks once for each row of `temperatures`: of weights, biases, activations."""
     for block in prange(len(parameters)):
-        weights_and_biases, stream = parameters[block], generators[block]
         anneal_block(
-            circuit, weights_and_biases, activations[block], energies[block], stream, temperatures
+            circuit,
+            numbers,
+            parameters[block],
+            activations[block],
+            energies[block],
+            generators[block],
+            temperatures,
         )
 
 
 @njit(cache=True)
-def anneal_block(circuit, parameters, activations, energies, generator, temperatures):
+def anneal_block(circuit, numbers, parameters, activations, energies, generator, temperatures):
     """Sweep one block; its energies (1 x lanes) are exact afterwards."""
     lane_count = energies.shape[1]
     counts = np.zeros((circuit.example_count * circuit.neuron_count, lane_count), dtype=np.int32)
     set_counts(circuit, parameters, activations, counts)
-    set_energies(circuit, parameters, activations, counts, energies)
+    set_energies(circuit, numbers, parameters, activations, counts, energies)
     stream = load_generator(generator, activations)
     energy = load(energies, 0, activations)
     zero = energy * 0
     for sweep in range(len(temperatures)):
         for kind in range(2):
             scale = threshold_scale(temperatures[sweep, kind])
-            for p in range(circuit.kind_starts[kind], circuit.kind_starts[kind + 1]):
-                change = parameter_change(circuit, parameters, activations, counts, p, zero)
+            for place in range(circuit.kind_starts[kind], circuit.kind_starts[kind + 1]):
+                p = circuit.single[place]
+                own = parameters[p]
+                change = pull_change(circuit, own, p, zero)
+                change = change + parameter_change(circuit, own, activations, counts, p, zero)
                 accepted, stream = accept(change, stream, scale)
                 if accepted:
                     energy = energy + choose(accepted, change, zero)
-                    flip_parameter(circuit, parameters, activations, counts, p, accepted, zero)
+                    move_counts(circuit, own, activations, counts, p, accepted, zero)
+                    parameters[p] = own ^ accepted
+            if numbers is not None:
+                store_generator(generator, stream)
+                store(energies, 0, energy)
+                state = parameters, activations, counts
+                move_numbers(circuit, numbers, state, energies, generator, kind, scale)
+                stream = load_generator(generator, activations)
+                energy = load(energies, 0, activations)
         scale = threshold_scale(temperatures[sweep, 2])
         for k in range(circuit.example_count):
             for f in range(len(circuit.free_nodes)):
@@ -182,16 +267,61 @@ def anneal_block(circuit, parameters, activations, energies, generator, temperat
     store(energies, 0, energy)
 
 
+@njit(cache=True)
+def move_numbers(circuit, numbers, state, energies, generator, kind, scale):
+    """Propose two moves of each number of a kind, by a guided walk.
+
+    The first goes up or down at random, the second on if the first is accepted, and back if not:
+    a number at its end has half the weight of one between, at any temperature. Not a part of
+    `anneal_block`, whose loops would be compiled to slower code with it.
+    """
+    parameters, activations, counts = state
+    stream = load_generator(generator, activations)
+    energy = load(energies, 0, activations)
+    zero = energy * 0
+    for number in range(numbers.kind_starts[kind], numbers.kind_starts[kind + 1]):
+        p = numbers.member[numbers.starts[number]]  # all members have the same arcs
+        down = at_most(to_float(stream[0] & 1), np.float32(0.5))  # half of all lanes, at random
+        for _ in range(2):
+            own = spin_to_flip(numbers, parameters, number, down)
+            change = number_change(circuit, numbers, parameters, own, number, zero)
+            change = change + parameter_change(circuit, own, activations, counts, p, zero)
+            accepted, stream = accept(change, stream, scale)
+            if accepted:
+                energy = energy + choose(accepted, change, zero)
+                move_counts(circuit, own, activations, counts, p, accepted, zero)
+                flip_member(numbers, parameters, own, number, accepted)
+            down = ~(own ^ accepted)
+    store_generator(generator, stream)
+    store(energies, 0, energy)
+
+
 @njit(inline="always")
-def flip_parameter(circuit, parameters, activations, counts, p, accepted, zero):
-    """Flip parameter p in the accepted lanes and move the counts of its targets."""
-    own = parameters[p]
+def move_counts(circuit, own, activations, counts, p, accepted, zero):
+    """Move the counts of the targets of parameter p, which is `own`, in the accepted lanes."""
     for group in range(circuit.parameter_starts[p], circuit.parameter_starts[p + 1]):
         for k in range(circuit.example_count):
             step = parameter_step(circuit, own, activations, group, k, zero)
             site = k * circuit.neuron_count + circuit.group_target[group]
             store(counts, site, load(counts, site, activations) + choose(accepted, step, zero))
-    parameters[p] = own ^ accepted
+
+
+@njit(inline="always")
+def flip_member(numbers, parameters, own, number, accepted):
+    """Flip a member of a number, one that is `own`, in the accepted lanes.
+
+    It is the one with the largest pull where it turns to +1, else the one with the smallest.
+    """
+    first, last = numbers.starts[number], numbers.starts[number + 1]
+    down = accepted & own
+    up = accepted ^ down
+    for step in range(last - first):
+        high, low = numbers.member[first + step], numbers.member[last - 1 - step]
+        rising = up ^ (up & parameters[high])
+        parameters[high] = parameters[high] ^ rising
+        falling = down & parameters[low]
+        parameters[low] = parameters[low] ^ falling
+        up, down = up ^ rising, down ^ falling
 
 
 @njit(inline="always")
@@ -228,7 +358,7 @@ def set_counts(circuit, parameters, activations, counts):
 
 
 @njit(cache=True)
-def set_energies(circuit, parameters, activations, counts, energies):
+def set_energies(circuit, numbers, parameters, activations, counts, energies):
     """Compute the energy of every lane."""
     zero = load(energies, 0, activations) * 0
     total = zero
@@ -247,18 +377,33 @@ def set_energies(circuit, parameters, activations, counts, energies):
                 total = total + choose(own, zero + fee, zero)
     for p in range(len(parameters)):
         total = total - choose(parameters[p], zero + circuit.pull[p], zero)
+    if numbers is not None:
+        for number in range(len(numbers.decay)):
+            first, last = numbers.starts[number], numbers.starts[number + 1]
+            positive = zero
+            for place in range(first, last):
+                positive = positive + choose(parameters[numbers.member[place]], zero + 1, zero)
+            square = positive * (positive + (first - last))  # w**2 / 4 but for a constant
+            total = total + square * numbers.decay[number]
     store(energies, 0, total)
 
 
 @njit(cache=True)
-def set_changes(circuit, parameters, activations, changes):
+def set_changes(circuit, numbers, parameters, activations, changes):
     """Fill `changes` (parameters, then activations by example; x lanes) with energy changes."""
     lane_count = changes.shape[1]
     counts = np.zeros((circuit.example_count * circuit.neuron_count, lane_count), dtype=np.int32)
     set_counts(circuit, parameters, activations, counts)
     zero = load(changes, 0, activations) * 0
     for p in range(len(parameters)):
-        store(changes, p, parameter_change(circuit, parameters, activations, counts, p, zero))
+        change = parameter_change(circuit, parameters[p], activations, counts, p, zero)
+        store(changes, p, change + pull_change(circuit, parameters[p], p, zero))
+    if numbers is not None:
+        for number in range(len(numbers.decay)):
+            for place in range(numbers.starts[number], numbers.starts[number + 1]):
+                p = numbers.member[place]
+                decay = decay_change(numbers, parameters, parameters[p], number, zero)
+                store(changes, p, load(changes, p, activations) + decay)
     row = len(parameters)
     for k in range(circuit.example_count):
         for f in range(len(circuit.free_nodes)):

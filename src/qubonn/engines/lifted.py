@@ -24,7 +24,7 @@ from qubonn.engines.base import (
     require_terms,
     temperatures_from,
 )
-from qubonn.engines.lifted_tables import circuit_of, energy_unit
+from qubonn.engines.lifted_tables import circuit_of, energy_unit, numbers_of
 from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -39,14 +39,15 @@ class LiftedAnnealing:
     """Metropolis annealing of the lifted view: many replicas in parallel, on the CPU.
 
     A sweep proposes each weight (all arcs that share it, all examples), each bias, and each free
-    activation of each example. Flips of weights affect many examples and flips of activations one,
-    so each kind has its own temperatures, measured on the problem; `hottest` and `coldest` scale
-    them. `violation` "squared" is the paper's H1; "linear" penalises the amount by which a neuron
-    is wrong, not its square: the zeros are the same, but states with violations are ranked
-    differently.
+    activation of each example. Weights on the same arcs are one number, as are a bias and arcs from
+    the constant; it moves by one level and is proposed twice. Flips of weights affect many examples
+    and flips of activations one, so each kind has its own temperatures, measured on the problem;
+    `hottest` and `coldest` scale them. `violation` "squared" is the paper's H1; "linear" penalises
+    the amount by which a neuron is wrong, not its square: the zeros are the same, but states with
+    violations are ranked differently.
     """
 
-    supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS
+    supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS | {"decay"}
 
     replica_count: int = 256
     sweep_count: int = 200
@@ -108,6 +109,7 @@ class LiftedRun:
         is_squared = settings.violation == "squared"
         self.unit = energy_unit(problem, is_squared=is_squared)
         self.circuit = circuit_of(problem, self.unit, is_squared=is_squared)
+        self.numbers = numbers_of(problem, self.circuit, self.unit)
         self.offset = _offset(problem)
         count = settings.replica_count
         starts, streams = np.random.SeedSequence(seed).spawn(2)
@@ -180,14 +182,16 @@ class LiftedRun:
         """Energy changes of all flips, variables x lanes, of the first block."""
         count = self.parameters.shape[1] + self.circuit.wanted.size
         changes = np.zeros((count, self.lanes), dtype=np.int32)
-        self.kernels.set_changes(self.circuit, self.parameters[0], self.activations[0], changes)
+        state = self.parameters[0], self.activations[0]
+        self.kernels.set_changes(self.circuit, self.numbers, *state, changes)
         return changes * self.unit
 
     def sweep(self, temperatures: NDArray[np.float64]) -> None:
         """Make a sweep for each row of temperatures."""
         with self.threads(self.settings.thread_count):
             blocks = self.parameters, self.activations, self.energies, self.generators
-            self.kernels.anneal_all(self.circuit, *blocks, temperatures / self.unit)
+            tables = self.circuit, self.numbers
+            self.kernels.anneal_all(*tables, *blocks, temperatures / self.unit)
         self.sweep_count += len(temperatures)
 
     def _replica_energies(self) -> NDArray[np.float64]:
@@ -202,15 +206,18 @@ def _sizes_at_quenched(
     run = LiftedRun(problem, settings, seed=0, lanes=lanes)
     run.sweep(np.zeros((QUENCH_SWEEPS, 3)))
     changes = np.abs(run.flip_costs()[:, :MEASURED])  # the same for any number of lanes
-    return [kind[kind > 0] for kind in np.split(changes, run.circuit.kind_starts[1:])]
+    kind_of = np.append(run.circuit.kind_of, np.full(run.circuit.wanted.size, 2))
+    return [kind[kind > 0] for kind in (changes[kind_of == number] for number in range(3))]
 
 
 def _offset(problem: TrainingProblem) -> float:
-    """Return the part of H that the kernels leave out: least margins, the field's constant."""
+    """Return the part of H that the kernels leave out: least margins, constants of other terms."""
     terms = problem.topology.fan_in[problem.topology.input_count :] + 1
     least = terms % 2  # margin of a just satisfied -1
     margin = problem.margin_strength * problem.example_count * int(least.sum())
-    return float(problem.field.weights.sum() + problem.field.biases.sum() - margin)
+    squares = (np.diff(problem.topology.levelled_weights[0]) ** 2).sum()
+    decay = problem.decay_strength * int(squares)
+    return float(problem.field.weights.sum() + problem.field.biases.sum() - margin + decay)
 
 
 def _parameters(

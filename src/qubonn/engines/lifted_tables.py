@@ -1,8 +1,9 @@
 """A training problem as the flat arrays of the lifted kernels.
 
-TrainingProblem -> Circuit and the unit of its energies.
+TrainingProblem -> Circuit, Numbers and the unit of their energies.
 """
 
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +14,8 @@ from qubonn.checks import IntVector
 from qubonn.engines.forward_tables import arcs_with_biases, starts_of
 from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
+from qubonn.topology import Topology
+from qubonn.topology.graph import first_with_equal_arcs
 
 MOST = 2**30  # energies of a replica in whole units; int32 with a bit to spare
 
@@ -20,8 +23,8 @@ MOST = 2**30  # energies of a replica in whole units; int32 with a bit to spare
 def energy_unit(problem: TrainingProblem, *, is_squared: bool) -> float:
     """Return 1 where all strengths are whole, else the finest power of two that int32 can hold."""
     pulls = np.append(problem.field.weights, problem.field.biases)
-    strengths = [problem.margin_strength, problem.output_strength or 0, *pulls.tolist()]
-    is_whole = all(float(strength).is_integer() for strength in strengths)
+    strengths = problem.margin_strength, problem.output_strength or 0, problem.decay_strength
+    is_whole = all(float(strength).is_integer() for strength in [*strengths, *pulls.tolist()])
     largest = _largest_energy(problem, is_squared)
     if largest >= MOST:
         raise RangeError(
@@ -40,6 +43,9 @@ def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> An
     fan_in = topology.fan_in[topology.input_count :]
     sources, targets, parameters = arcs_with_biases(topology)
     incoming = _groups(parameters, targets)
+    first_of = _first_of(topology)
+    kind_of = np.isin(first_of, first_of[weight_count:]).astype(np.int64)
+    single = np.flatnonzero(np.bincount(first_of, minlength=len(first_of))[first_of] == 1)
     rank = np.full(topology.node_count, -1)
     rank[free] = np.arange(len(free))
     rank_of_arc = rank[topology.source_of]
@@ -56,7 +62,9 @@ def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> An
         neuron_count=neuron_count,
         row_length=topology.node_count + 1,
         example_count=problem.example_count,
-        kind_starts=np.array([0, weight_count, weight_count + neuron_count]),
+        kind_of=kind_of,
+        single=single,
+        kind_starts=starts_of(kind_of[single], 2),
         parameter_starts=starts_of(incoming.owner_of, weight_count + neuron_count),
         group_target=incoming.target_of,
         group_starts=incoming.starts,
@@ -92,6 +100,33 @@ class _groups:
         self.starts = np.concatenate([first, [len(owner)]])
 
 
+def numbers_of(problem: TrainingProblem, circuit: Any, unit: float) -> Any:
+    """Return the Numbers of a problem, or None if each parameter is alone on its arcs."""
+    kernels: Any = import_module("qubonn.engines._lifted_kernels")
+    first_of = _first_of(problem.topology)
+    is_single = np.isin(np.arange(len(first_of)), circuit.single)
+    if is_single.all():
+        return None
+    member = np.lexsort((-circuit.pull, first_of, circuit.kind_of))
+    member = member[~is_single[member]]
+    starts = np.flatnonzero(np.diff(first_of[member], prepend=-1, append=-1))
+    heads = member[starts[:-1]]
+    is_decaying = np.isin(heads, problem.topology.levelled_weights[1])
+    return kernels.Numbers(
+        starts=starts,
+        member=member,
+        kind_starts=starts_of(circuit.kind_of[heads], 2),
+        decay=is_decaying * _units(4 * problem.decay_strength, unit),
+    )
+
+
+@lru_cache(maxsize=8)
+def _first_of(topology: Topology) -> IntVector:
+    """Return for each parameter the first one on the same arcs."""
+    sources, targets, parameters = arcs_with_biases(topology)
+    return first_with_equal_arcs(parameters, targets * (topology.node_count + 1) + sources)
+
+
 def _units(values: Any, unit: float) -> NDArray[np.int64]:
     return np.rint(np.asarray(values) / unit).astype(np.int64)
 
@@ -102,4 +137,5 @@ def _largest_energy(problem: TrainingProblem, is_squared: bool) -> float:
     sites = problem.example_count * float((worst + problem.margin_strength * terms).sum())
     outputs = problem.output_spins.size * float(problem.output_strength or 0)
     pull = float(np.abs(problem.field.weights).sum() + np.abs(problem.field.biases).sum())
-    return sites + outputs + 2 * pull
+    squares = float((np.diff(problem.topology.levelled_weights[0]) ** 2).sum())
+    return sites + outputs + 2 * pull + problem.decay_strength * squares
