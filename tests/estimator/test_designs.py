@@ -1,5 +1,6 @@
 """Designs of networks: their topologies and engines, and the choice by examples left out."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 import qubonn as qn
 from qubonn.encoding import CodeBook
 from qubonn.errors import Underfitted
+from qubonn.estimator import designs
 from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, _folds, choose
 from qubonn.formulation import TrainingProblem
 
@@ -76,6 +78,20 @@ def test_the_first_design_is_kept_where_examples_are_few_or_time_is_short() -> N
     book = CodeBook.one_hot([0, 1])
     assert choose(CANDIDATES, spins[:50], class_of[:50], book, seed=0) == PLAIN
     assert choose(CANDIDATES, spins, class_of, book, seed=0, seconds=0) == PLAIN
+
+
+def test_ctrl_c_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    spins, class_of = parity(100, 3)
+    results: list[qn.TrainingResult] = []
+
+    def interrupted(problem: TrainingProblem, engine: Any, seed: int) -> qn.TrainingResult:
+        results.append(replace(qn.train(problem, engine, seed=seed), stop=qn.Stop.INTERRUPTED))
+        return results[-1]
+
+    monkeypatch.setattr(designs, "train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        choose(CANDIDATES, spins, class_of, CodeBook.one_hot([0, 1]), seed=0)
+    assert len(results) <= 2
 
 
 # ---- in the classifier ----

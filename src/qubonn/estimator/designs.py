@@ -16,6 +16,7 @@ from qubonn.engines import ForwardAnnealing
 from qubonn.engines.forward import measured_temperatures
 from qubonn.estimator.default_engine import engine_for, target_margin
 from qubonn.formulation import TrainingProblem
+from qubonn.stopping import Stop
 from qubonn.topology import Topology
 from qubonn.training import Committee, train
 from qubonn.training.committee import is_right
@@ -75,7 +76,7 @@ class Design:
         return replace(problem, decay_strength=self.decay * float(sizes[0]) / 4)
 
 
-# Chosen on the tuning tables of benchmarks/tables; docs/results.md has the measurements.
+# Chosen on the tuning tables of benchmarks/tables; docs/when_to_use.md has measurements on others.
 PLAIN = Design()
 CANDIDATES = (
     PLAIN,
@@ -133,8 +134,10 @@ def _right(
         problem = design.with_decay(problem, engine)
         engine = replace(engine, sweep_count=COMPARED_SWEEPS)
         seeds = [seed + number * members + member for member in range(members)]
-        networks = [train(problem, engine, seed=one).network for one in seeds]
-        committee = Committee(networks, book.reading)
+        results = [train(problem, engine, seed=one) for one in seeds]
+        if any(result.stop is Stop.INTERRUPTED for result in results):
+            raise KeyboardInterrupt  # engines return what they have; here that is of no use
+        committee = Committee([result.network for result in results], book.reading)
         actual = book.codewords[class_of[left_out]]
         found.append(is_right(committee, book, input_spins[left_out], actual))
     return np.concatenate(found)
