@@ -3,7 +3,6 @@
 Examples -> Design: sizes of hidden layers, levels of weights and thresholds, softness and decay.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -16,7 +15,7 @@ from qubonn.engines import ForwardAnnealing
 from qubonn.engines.forward import measured_temperatures
 from qubonn.estimator.default_engine import engine_for, target_margin
 from qubonn.formulation import TrainingProblem
-from qubonn.stopping import Stop
+from qubonn.stopping import Stop, Watch
 from qubonn.topology import Topology
 from qubonn.training import Committee, train
 from qubonn.training.committee import is_right
@@ -100,18 +99,22 @@ def choose(
     """Return the design whose networks are right most often on examples left out of training.
 
     It is the first design if examples are too few to compare, or if inputs are many and the best
-    is not better by more than the standard error. After `seconds` no other design is tried.
+    is not better by more than the standard error. Only designs that are done in `seconds` count.
     """
     if len(class_of) < FEWEST or np.bincount(class_of).min() < FOLDS:
         return designs[0]
-    start, folds = time.perf_counter(), list(_folds(class_of, np.random.default_rng([seed, 2])))
+    folds = list(_folds(class_of, np.random.default_rng([seed, 2])))
     found: list[NDArray[np.bool_]] = []
+    watch = Watch(time_limit=seconds if seconds < inf else None)
     for design in designs:
-        if not found or time.perf_counter() - start < seconds:
-            found.append(_right(design, input_spins, class_of, book, folds, seed))
-    right = np.array(found)
-    best = int(right.mean(axis=1).argmax())
-    lead = right[best].astype(float) - right[0]
+        right = _right(design, input_spins, class_of, book, folds, seed, watch)
+        if right is None:
+            break
+        found.append(right)
+    if not found:
+        return designs[0]
+    best = int(np.mean(found, axis=1).argmax())
+    lead = found[best].astype(float) - found[0]
     error = lead.std() / len(lead) ** 0.5 if input_spins.shape[1] > MANY_INPUTS else 0.0
     return designs[best if lead.mean() > error else 0]
 
@@ -123,8 +126,12 @@ def _right(
     book: CodeBook,
     folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
     seed: int,
-) -> NDArray[np.bool_]:
-    """Return for each example left out whether networks trained without it are right."""
+    watch: Watch,
+) -> NDArray[np.bool_] | None:
+    """Return for each example left out whether networks trained without it are right.
+
+    None if the time is over before all are trained.
+    """
     topology = design.topology(input_spins.shape[1], book.spin_count)
     found = []
     members = COMPARED_MEMBERS if design.hidden else 1
@@ -134,10 +141,19 @@ def _right(
         problem = design.with_decay(problem, engine)
         engine = replace(engine, sweep_count=COMPARED_SWEEPS)
         seeds = [seed + number * members + member for member in range(members)]
-        results = [train(problem, engine, seed=one) for one in seeds]
-        if any(result.stop is Stop.INTERRUPTED for result in results):
-            raise KeyboardInterrupt  # engines return what they have; here that is of no use
-        committee = Committee([result.network for result in results], book.reading)
+        networks = []
+        for one in seeds:
+            left = watch.seconds_left
+            if left <= 0:
+                return None
+            limit = left if left < inf else None
+            result = train(problem, engine, seed=one, time_limit=limit)
+            if result.stop is Stop.INTERRUPTED:
+                raise KeyboardInterrupt  # the engine returns what it has; here that is of no use
+            if result.stop is Stop.TIME_LIMIT:
+                return None
+            networks.append(result.network)
+        committee = Committee(networks, book.reading)
         actual = book.codewords[class_of[left_out]]
         found.append(is_right(committee, book, input_spins[left_out], actual))
     return np.concatenate(found)
