@@ -64,7 +64,7 @@ def spins_per_column(example_count: int, column_count: int) -> int:
     """Return the number of spins for a column of many distinct numbers.
 
     >>> spins_per_column(112, 4), spins_per_column(1347, 64), spins_per_column(60_000, 784)
-    (15, 4, 1)
+    (28, 4, 1)
     """
     return max(1, min(MOST_SPINS, ALL_SPINS // column_count, example_count // EXAMPLES_PER_SPIN))
 
