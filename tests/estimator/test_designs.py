@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 import qubonn as qn
 from qubonn.encoding import CodeBook
-from qubonn.errors import Underfitted
+from qubonn.errors import RangeError, Underfitted
 from qubonn.estimator import designs
 from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, _folds, choose
 from qubonn.formulation import TrainingProblem
@@ -121,6 +121,16 @@ def test_images_and_topologies_are_not_compared() -> None:
     X, y = parity(100, 9)
     assert fitted(X.reshape(-1, 3, 3), y, shifts=0).design_ == PLAIN
     assert fitted(X, y, topology="fc(4)").design_ is None
+
+
+@pytest.mark.parametrize("wrong", [{"solver": "fastest"}, {"margin_strength": -1}])
+def test_wrong_arguments_are_refused_before_designs_are_compared(
+    wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(designs, "train", None)
+    X, y = parity(100, 3)
+    with pytest.raises(RangeError, match=next(iter(wrong))):
+        fitted(X, y, **wrong)
 
 
 def test_a_warm_start_keeps_the_design() -> None:

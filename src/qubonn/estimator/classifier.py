@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from qubonn.checks import SpinMatrix, require_count
+from qubonn.encoding import CodeBook
 from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
@@ -30,7 +31,7 @@ from qubonn.estimator.members import (
     train_members,
 )
 from qubonn.estimator.plan import Encoding, flattened, layer_sizes
-from qubonn.formulation import TrainingProblem
+from qubonn.formulation import Field, TrainingProblem
 from qubonn.stopping import Watch
 from qubonn.topology import Topology
 from qubonn.training import Committee
@@ -282,14 +283,18 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             numbers, classes, image_shape, design.hidden, self.topology, **codes, **levels
         )
         dropout = dropout_for(self.dropout, encoding.topology)
-        is_usual = self.topology is None and dropout is None and isinstance(self.solver, str)
-        if is_usual and image_shape is None and not kept and self._is_automatic:
-            design, encoding = self._compared(encoding, numbers, class_of, seed, watch)
+        is_auto = isinstance(self.solver, str) and self.solver == "auto"
+        is_usual = self.topology is None and dropout is None and is_auto
         shift = shift_for(self.shifts, image_shape, len(numbers), is_usual=is_usual)
         if kept:
             shift = self._kept_shift(encoding.topology, shift, is_image=image_shape is not None)
         shown = with_shifts(numbers, class_of, image_shape, shift)
         problem = encoding.problem(*shown, margin_strength=self.margin_strength)
+        if is_usual and image_shape is None and not kept and self._is_automatic:
+            design = self._best_design(problem, class_of, encoding.book, seed, watch)
+            topology = design.topology(encoding.topology.column_count, encoding.book.spin_count)
+            encoding = replace(encoding, topology=topology)
+            problem = replace(problem, topology=topology, field=Field.zero(topology))
         is_alone = self.committee_size == 1
         recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift), design)
         if is_usual:
@@ -313,24 +318,21 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             given["hidden"] = layer_sizes(self.hidden)
         return Design(**given)
 
-    def _compared(
+    def _best_design(
         self,
-        encoding: Encoding,
-        numbers: NDArray[Any],
+        problem: TrainingProblem,
         class_of: NDArray[np.int64],
+        book: CodeBook,
         seed: int,
         watch: Watch,
-    ) -> tuple[Design, Encoding]:
-        """Return the best of the candidates, and the encoding with its network."""
-        spins, book = encoding.binariser.encode(numbers), encoding.book
+    ) -> Design:
+        """Return the best of the candidates for the examples of a problem."""
         if self.time_limit is not None:
-            few = encoding.problem(numbers[:2], class_of[:2])
-            compile_kernels(CANDIDATES[0].engine(few, book.reading, is_alone=False), few)
+            compile_kernels(CANDIDATES[0].engine(problem, book.reading, is_alone=False), problem)
             watch.restart()
         seconds = watch.seconds_left * COMPARING_SHARE
-        design = choose(CANDIDATES, spins, class_of, book, seed=seed, seconds=seconds)
-        topology = design.topology(spins.shape[1], book.spin_count)
-        return design, replace(encoding, topology=topology)
+        spins = problem.input_spins
+        return choose(CANDIDATES, spins, class_of, book, seed=seed, seconds=seconds)
 
     def _kept_shift(self, topology: Topology, shift: int, *, is_image: bool) -> int:
         """Return the shift of the members that are kept, or raise if they are not comparable."""
