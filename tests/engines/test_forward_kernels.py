@@ -1,6 +1,7 @@
 """The forward kernels against their slowest twin: a forward pass for every energy."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from engines.forward_twin import (
     cases,
     flipped,
     network_of,
+    random_problem,
     replace_network,
     run_in,
     slow_changes,
@@ -23,6 +25,7 @@ from qubonn.engines import (
 )
 from qubonn.engines.forward import ForwardRun
 from qubonn.formulation import TrainingProblem
+from qubonn.topology import Topology
 
 
 @settings(deadline=None, max_examples=60)
@@ -107,3 +110,24 @@ def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], 
     before = run.energies.copy()
     run.sweep(np.zeros((3, run.groups.count)))
     assert (run.energies <= before).all()
+
+
+@settings(deadline=None, max_examples=10)
+@given(seed=st.integers(0, 999), levels=st.integers(3, 5), thresholds=st.integers(3, 6))
+def test_a_quench_of_outputs_ends_where_no_weight_helps_alone_or_with_its_threshold(
+    seed: int, levels: int, thresholds: int
+) -> None:
+    topology = Topology.dense(3, 2, weight_levels=levels, threshold_levels=thresholds)
+    problem, engine = random_problem(topology, 40), ForwardAnnealing(replica_count=1)
+    run = ForwardRun(problem, engine, seed)
+    run.sweep(np.zeros((30, run.groups.count)))
+    network = network_of(run, 0)
+    least, spins = slow_energy(problem, engine, network), network.weight_spins
+    is_constant = topology.source_of == topology.input_count - 1
+    for first, second in product(
+        *(np.flatnonzero(of).tolist() for of in (~is_constant, is_constant))
+    ):
+        for others in (flipped(spins, first), flipped(flipped(spins, first), second)):
+            other = replace_network(network, others, network.bias_spins)
+            if topology.target_of[first] == topology.target_of[second]:
+                assert slow_energy(problem, engine, other) >= least

@@ -1,5 +1,6 @@
 """Designs of networks: their topologies and engines, and the choice by examples left out."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,11 @@ def parity(count: int, columns: int, seed: int = 0) -> tuple[NDArray[np.int8], N
     """Return random spins, and whether the first two differ."""
     spins = np.random.default_rng(seed).choice(np.array([-1, 1], dtype=np.int8), (count, columns))
     return spins, (spins[:, 0] != spins[:, 1]).astype(np.int64)
+
+
+def always(spins: NDArray[np.int8]) -> Callable[[Design], NDArray[np.int8]]:
+    """Return a function from designs to their input spins, the same for all."""
+    return lambda design: spins
 
 
 def problem_of(design: Design, count: int = 100) -> TrainingProblem:
@@ -68,16 +74,32 @@ def test_many_examples_are_cut_to_a_fixed_number_with_a_third_left_out() -> None
 
 def test_levels_are_chosen_where_columns_interact() -> None:
     spins, class_of = parity(400, 10)
-    found = choose(CANDIDATES, spins, class_of, CodeBook.one_hot([0, 1]), seed=0)
+    found = choose(CANDIDATES, always(spins), class_of, CodeBook.one_hot([0, 1]), seed=0)
     assert found.weight_levels != 2
-    assert found == choose(CANDIDATES, spins, class_of, CodeBook.one_hot([0, 1]), seed=0)
+    assert found == choose(CANDIDATES, always(spins), class_of, CodeBook.one_hot([0, 1]), seed=0)
 
 
 def test_the_first_design_is_kept_where_examples_are_few_or_time_is_short() -> None:
     spins, class_of = parity(400, 10)
     book = CodeBook.one_hot([0, 1])
-    assert choose(CANDIDATES, spins[:50], class_of[:50], book, seed=0) == PLAIN
-    assert choose(CANDIDATES, spins, class_of, book, seed=0, seconds=1e-3) == PLAIN
+    assert choose(CANDIDATES, always(spins[:50]), class_of[:50], book, seed=0) == PLAIN
+    assert choose(CANDIDATES, always(spins), class_of, book, seed=0, seconds=1e-3) == PLAIN
+
+
+def test_designs_that_are_clearly_behind_are_left_out_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trained: list[Design] = []
+
+    def right(design: Design, spins: Any, class_of: Any, book: Any, fold: Any, *_: Any) -> Any:
+        trained.append(design)
+        return np.arange(len(fold[1])) % 10 < (5 if design == PLAIN else 8)
+
+    monkeypatch.setattr(designs, "_right", right)
+    spins, class_of = parity(300, 3)
+    book = CodeBook.one_hot([0, 1])
+    assert choose([PLAIN, LEVELS], always(spins), class_of, book, seed=0) == LEVELS
+    assert trained == [PLAIN, LEVELS, LEVELS, LEVELS]
 
 
 def test_ctrl_c_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +112,7 @@ def test_ctrl_c_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(designs, "train", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        choose(CANDIDATES, spins, class_of, CodeBook.one_hot([0, 1]), seed=0)
+        choose(CANDIDATES, always(spins), class_of, CodeBook.one_hot([0, 1]), seed=0)
     assert len(results) <= 2
 
 
@@ -115,6 +137,14 @@ def test_named_values_are_used_and_nothing_is_compared(named: dict[str, Any]) ->
     design = fitted(X, y, **named).design_
     expected = {"hidden": (8,)} if "hidden" in named else named
     assert design == Design(**expected)
+
+
+def test_a_sum_of_squares_is_learned_without_hidden_neurons() -> None:
+    X = np.random.default_rng(0).normal(size=(2_000, 4))
+    y = (X**2).sum(axis=1) > 3.36  # the median
+    levels = {"hidden": (), "weight_levels": 16, "threshold_levels": 513}
+    classifier = fitted(X[:1_400], y[:1_400], committee_size=1, **levels)
+    assert classifier.score(X[1_400:], y[1_400:]) > 0.88
 
 
 def test_images_and_topologies_are_not_compared() -> None:

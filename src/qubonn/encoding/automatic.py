@@ -14,21 +14,28 @@ from qubonn.encoding import InputEncoder, Thermometer, Threshold
 from qubonn.encoding.inputs import Bins, quantile_bins, thermometer_of
 from qubonn.errors import RangeError, ShapeError
 
-ALL_SPINS = 256  # of all columns together, about; more gained nothing on the four datasets
+ALL_SPINS = 256  # of all columns together, about
 MOST_SPINS = 31  # of one column
 EXAMPLES_PER_SPIN = 4  # a threshold with fewer examples is noise
 
 
 def fit_binariser(
-    wanted: object, X: NDArray[Any], *, is_image: bool = False, is_planar: bool = False
+    wanted: object,
+    X: NDArray[Any],
+    *,
+    is_image: bool = False,
+    is_planar: bool = False,
+    all_spins: int = ALL_SPINS,
 ) -> InputEncoder:
     """Return the encoder that `wanted` names, fitted to `X`.
 
     `wanted` is "auto", "threshold", "thermometer", a number of spins for each column, or an
     encoder. The pixels of an image have one scale, so they get one level; `is_planar` requires one
-    spin per column, as convolutions need.
+    spin per column, as convolutions need. `all_spins` is about the number of thresholds of all
+    columns together.
     """
-    spins, width = spins_per_column(*X.shape), X.shape[1]
+    count, width = X.shape
+    spins = spins_per_column(count, width, all_spins)
     if isinstance(wanted, (int, np.integer)):
         return thermometer(X, require_count("binariser", wanted))
     if hasattr(wanted, "encode") and hasattr(wanted, "column_count"):
@@ -60,13 +67,14 @@ def _automatic(X: NDArray[Any], spins: int, *, is_image: bool) -> InputEncoder:
     return Threshold(smallest / 2 + largest / 2) if is_image else Threshold.fit(X)
 
 
-def spins_per_column(example_count: int, column_count: int) -> int:
+def spins_per_column(example_count: int, column_count: int, all_spins: int = ALL_SPINS) -> int:
     """Return the number of spins for a column of many distinct numbers.
 
     >>> spins_per_column(112, 4), spins_per_column(1347, 64), spins_per_column(60_000, 784)
     (28, 4, 1)
     """
-    return max(1, min(MOST_SPINS, ALL_SPINS // column_count, example_count // EXAMPLES_PER_SPIN))
+    most = min(MOST_SPINS, all_spins // column_count, example_count // EXAMPLES_PER_SPIN)
+    return max(1, most)
 
 
 def thermometer(X: NDArray[Any], spins: int) -> Thermometer:

@@ -25,14 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from qubonn.engines._forward_passes import (
-    behind,
-    cost_of_change,
-    level_of,
-    make_change,
-    margin_of,
-    missing,
-)
+from qubonn.engines._forward_passes import cost_of_change, level_of, make_change
+from qubonn.engines._forward_steps import Visit, move, set_double_steps, shift, turn_to_pushes
 from qubonn.engines.forward_tables import (
     FINE,
     FIRST,
@@ -44,7 +38,7 @@ from qubonn.engines.forward_tables import (
     SOURCE,
 )
 from qubonn.simd.streams import draw_thresholds
-from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
+from qubonn.simd.vectors import choose, load, sum_of, widen
 
 ZERO = np.uint64(0)
 
@@ -54,25 +48,10 @@ class Scratch(NamedTuple):
 
     flips: np.ndarray  # blocks x lanes
     gains: np.ndarray  # blocks x lanes
+    falls: np.ndarray  # blocks x lanes
     outputs: np.ndarray  # outputs x lanes: counts after a change, in one block
     changed: np.ndarray  # by neuron: lanes in which its activation changes, in one block
     flip_costs: np.ndarray  # by parameter, in fine units; empty if flips are made
-
-
-class Visit(NamedTuple):
-    """A neuron, in all examples, while its own weights are proposed."""
-
-    own: np.ndarray  # numbers to propose
-    counts: np.ndarray  # blocks x lanes
-    spins: np.ndarray  # by block
-    flips: np.ndarray  # cost of a change of sign downstream; of a soft neuron: of +1 minus of -1
-    gains: np.ndarray  # cost of a step up minus cost of a step down
-    outputs: np.ndarray  # (outputs * blocks) x lanes: counts of all outputs
-    wanted: np.ndarray  # outputs x blocks
-    is_real: np.ndarray  # by block
-    output: int  # index of the output; negative for a hidden neuron
-    least: int  # its pre-activation at count 0
-    softness: int
 
 
 # ---- anneal ------------------------------------------------------------------------------------
@@ -113,7 +92,8 @@ def new_scratch(wiring, examples, replica, flip_costs):
     flips = np.zeros((block_count, lane_count), dtype=replica.counts.dtype)
     outputs = np.zeros((len(examples.wanted), lane_count), dtype=replica.counts.dtype)
     changed = np.zeros(len(wiring.order), dtype=replica.spins.dtype)
-    return Scratch(flips, np.zeros_like(flips), outputs, changed, flip_costs)
+    gains, falls = np.zeros_like(flips), np.zeros_like(flips)
+    return Scratch(flips, gains, falls, outputs, changed, flip_costs)
 
 
 @njit(cache=True)
@@ -136,6 +116,11 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
     total = propose_all(
         wiring.parallel, examples.pull, prices, replica, visit, thresholds, scratch.flip_costs
     )
+    if wiring.with_threshold[neuron] and not len(scratch.flip_costs):
+        thresholds = next_thresholds(len(visit.own), replica.spins, replica.generator, temperature)
+        total += propose_pairs(
+            wiring.parallel, examples.pull, prices, replica, visit, thresholds, scratch.falls
+        )
     if has_cone:
         crossed = before ^ visit.spins
         make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch.changed)
@@ -202,6 +187,76 @@ def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs)
             fall = move(prices, visit, spins[source], weight, True)
             is_climb_known = False
     return total
+
+
+@njit(cache=True)
+def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
+    """Propose each number of several levels together with the neuron's threshold.
+
+    Both by one level: the count then moves by two where the source has one spin, and stays where it
+    has the other. Of the four such moves the cheapest is proposed. Return the change of energy.
+    """
+    parameters, spins, own, climbs = replica.parameters, replica.spins, visit.own, visit.gains
+    per_sum, total, constant = prices.blocks_per_sum, 0, len(spins) - 1
+    scale = 2 * visit.softness if visit.softness else 1
+    decay = scale * prices.decay
+    threshold = own[0]
+    for number in range(len(own)):
+        if own[number, SOURCE] == constant:
+            threshold = own[number]
+    is_known, all_up, all_down = False, 0, 0
+    for number in range(len(own)):
+        row = own[number]
+        if row[SOURCE] == constant or row[FIRST] + 1 == row[LAST]:
+            continue
+        if not is_known:
+            set_double_steps(prices, visit, climbs, falls)
+            all_up = sum_where(spins, constant, ZERO, climbs, per_sum)
+            all_down = sum_where(spins, constant, ZERO, falls, per_sum)
+            is_known = True
+        up = sum_where(spins, row[SOURCE], ZERO, climbs, per_sum)
+        down = sum_where(spins, row[SOURCE], ZERO, falls, per_sum)
+        level = level_of(parallel, row, parameters) if decay else 0
+        first = second = -1
+        least = 0
+        for is_up in (False, True):
+            one, pull = best_flip(parallel, row, parameters, pulls, is_up)
+            bend = 4 * decay * (1 + level if is_up else 1 - level)
+            for is_raised in (False, True):
+                other, other_pull = best_flip(parallel, threshold, parameters, pulls, is_raised)
+                if one < 0 or other < 0:
+                    continue
+                if is_up == is_raised:
+                    cost = up if is_up else down
+                else:
+                    cost = all_down - down if is_up else all_up - up
+                change = (cost << FINE) + bend + scale * (pull + other_pull)
+                if first < 0 or change < least:
+                    first, second, least = one, other, change
+        if first >= 0 and np.float32(least) <= thresholds[number]:
+            total += least
+            for source, parameter in ((row[SOURCE], first), (constant, second)):
+                weight = parameters[parameter]
+                shift(visit, spins[source], weight)
+                parameters[parameter] = ~weight
+            is_known = False
+    return total
+
+
+@njit(cache=True)
+def best_flip(parallel, number, parameters, pulls, is_up):
+    """Return the parameter that moves a number up, or down, at the least cost in the field.
+
+    -1 if there is none.
+    """
+    best, least = -1, 0
+    for place in range(number[FIRST], number[LAST]):
+        parameter = parallel[place]
+        if (parameters[parameter] == ZERO) == is_up:
+            cost = -pulls[parameter] if is_up else pulls[parameter]
+            if best < 0 or cost < least:
+                best, least = parameter, cost
+    return best, least
 
 
 @njit(inline="always")
@@ -277,174 +332,3 @@ def next_thresholds(count, states, generator, temperature):
     thresholds = np.empty((-(-count // lane_count), lane_count), dtype=np.float32)
     draw_thresholds(thresholds, states, generator, temperature)
     return thresholds.reshape(-1)
-
-
-# ---- the cost of a flip of a neuron's own weight -----------------------------------------------
-# Each `move` moves the counts of the visited neuron if `weight` is flipped, then fills its gains
-# and returns the cost of a step down, summed over all examples.
-
-
-@njit(inline="always")
-def move(prices, visit, sources, weight, is_flipped):
-    """Move a neuron of any kind; see above."""
-    if visit.softness:
-        fall = move_soft(prices, visit, sources, weight, is_flipped)
-    elif visit.output < 0:
-        fall = move_hidden(prices, visit, sources, weight, is_flipped)
-    else:
-        if is_flipped:
-            move_output(visit, sources, weight)
-        if prices.is_pairwise:
-            fall = set_pairwise_gains(prices, visit)
-        else:
-            fall = set_output_gains(prices, visit)
-    return fall
-
-
-@njit(cache=True)
-def move_hidden(prices, visit, sources, weight, is_flipped):
-    """Move a hidden neuron without noise; its steps cost in its cone, and in margin."""
-    counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
-    is_real = visit.is_real
-    zero = load(gains, 0, spins) * 0
-    one = zero + 1
-    total = widen(zero)
-    for b in range(len(gains)):
-        count, flip = load(counts, b, spins), load(flips, b, spins)
-        if is_flipped:
-            count = count + choose(sources[b] ^ weight, one, one * -1)
-            store(counts, b, count)
-            now = ~is_negative(count)
-            flip = choose(now ^ spins[b], flip * -1, flip)  # the way back costs the opposite
-            store(flips, b, flip)
-            spins[b] = now
-        up, down = crossings(count, flip, spins[b], zero)
-        if prices.margin:
-            up_margin, down_margin = margin_steps(prices, visit.least, count)
-            up, down = up + up_margin * prices.margin, down + down_margin * prices.margin
-        store(gains, b, choose(is_real[b], up - down, zero))
-        total = total + widen(choose(is_real[b], down, zero))
-    return sum_of(total)
-
-
-@njit(cache=True)
-def turn_to_pushes(visit):
-    """Turn the costs of a change of sign into how much more a +1 costs than a -1."""
-    for b in range(len(visit.flips)):
-        flip = load(visit.flips, b, visit.spins)
-        store(visit.flips, b, choose(visit.spins[b], flip * -1, flip))
-
-
-@njit(cache=True)
-def move_soft(prices, visit, sources, weight, is_flipped):
-    """Move a soft neuron, all energies in 1 / 2S; its flips are pushes."""
-    counts, spins, pushes, gains = visit.counts, visit.spins, visit.flips, visit.gains
-    is_real, softness, least = visit.is_real, visit.softness, visit.least
-    zero = load(gains, 0, spins) * 0
-    one = zero + 1
-    margin = prices.margin * 2 * softness
-    total = widen(zero)
-    for b in range(len(gains)):
-        count, push = load(counts, b, spins), load(pushes, b, spins)
-        if is_flipped:
-            count = count + choose(sources[b] ^ weight, one, one * -1)
-            store(counts, b, count)
-            spins[b] = ~is_negative(count)
-        here = soft_sign(softness, least, count)
-        up = push * (soft_sign(softness, least, count + 1) - here)
-        down = push * (soft_sign(softness, least, count - 1) - here)
-        if margin:
-            up_margin, down_margin = margin_steps(prices, least, count)
-            up, down = up + up_margin * margin, down + down_margin * margin
-        store(gains, b, choose(is_real[b], up - down, zero))
-        total = total + widen(choose(is_real[b], down, zero))
-    return sum_of(total)
-
-
-@njit(cache=True)
-def move_output(visit, sources, weight):
-    """Move an output's counts when `weight` flips, and update its activations."""
-    counts, spins, flips = visit.counts, visit.spins, visit.flips
-    for b in range(len(flips)):
-        flip = load(flips, b, spins)
-        one = flip * 0 + 1
-        count = load(counts, b, spins) + choose(sources[b] ^ weight, one, one * -1)
-        store(counts, b, count)
-        now = ~is_negative(count)
-        store(flips, b, choose(now ^ spins[b], flip * -1, flip))
-        spins[b] = now
-
-
-@njit(cache=True)
-def set_output_gains(prices, visit):
-    """Fill the gains of an output that must have the right sign; return the cost of a step down."""
-    counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
-    wanted, is_real = visit.wanted[visit.output], visit.is_real
-    zero = load(gains, 0, spins) * 0
-    total = widen(zero)
-    for b in range(len(gains)):
-        count, flip = load(counts, b, spins), load(flips, b, spins)
-        up, down = crossings(count, flip, spins[b], zero)
-        here = missing(wanted[b], count)
-        up = up + (missing(wanted[b], count + 1) - here) * prices.violation
-        down = down + (missing(wanted[b], count - 1) - here) * prices.violation
-        store(gains, b, choose(is_real[b], up - down, zero))
-        total = total + widen(choose(is_real[b], down, zero))
-    return sum_of(total)
-
-
-@njit(cache=True)
-def set_pairwise_gains(prices, visit):
-    """Fill the gains of an output that is compared with others; return the cost of a step down."""
-    outputs, wanted, gains = visit.outputs, visit.wanted, visit.gains
-    is_real, output = visit.is_real, visit.output
-    block_count = len(gains)
-    zero = load(gains, 0, wanted) * 0
-    total = widen(zero)
-    for b in range(block_count):
-        right = zero  # the count of each example's right class
-        for c in range(len(wanted)):
-            right = right + choose(wanted[c, b], load(outputs, c * block_count + b, wanted), zero)
-        lead = right - load(outputs, output * block_count + b, wanted)
-        here = behind(prices, lead)
-        up = behind(prices, lead - 1) - here
-        down = behind(prices, lead + 1) - here
-        if wanted[output, b]:  # a move of the right class moves its leads over all others
-            others_up, others_down = zero, zero
-            for c in range(len(wanted)):
-                if c != output:
-                    lead = right - load(outputs, c * block_count + b, wanted)
-                    here = behind(prices, lead)
-                    others_up = others_up + behind(prices, lead + 1) - here
-                    others_down = others_down + behind(prices, lead - 1) - here
-            up = choose(wanted[output, b], others_up, up)
-            down = choose(wanted[output, b], others_down, down)
-        store(gains, b, choose(is_real[b], up - down, zero) * prices.violation)
-        total = total + widen(choose(is_real[b], down, zero))
-    return sum_of(total) * prices.violation
-
-
-@njit(inline="always")
-def crossings(count, flip, spins, zero):
-    """Return the costs in the cone of a step up and a step down, where they change the sign."""
-    # a step up crosses where the count is -1, a step down where it is 0
-    up = choose(~is_negative(count + 1) & ~spins, flip, zero)
-    down = choose(spins & is_negative(count - 1), flip, zero)
-    return up, down
-
-
-@njit(inline="always")
-def soft_sign(softness, least, count):
-    """Return the probability of +1 in 1 / 2S: pi + S, clipped to 0 and 2S."""
-    sums = count + count + (least + softness)
-    return larger(larger(sums, 0) * -1, -2 * softness) * -1
-
-
-@njit(inline="always")
-def margin_steps(prices, least, count):
-    """Return by how much a step up and a step down reduce the rewarded margin."""
-    here = margin_of(prices, least, count)
-    return (
-        here - margin_of(prices, least, count + 1),
-        here - margin_of(prices, least, count - 1),
-    )

@@ -58,6 +58,7 @@ class Wiring(NamedTuple):
     wide_row_of: Integers  # by neuron: its row in `wide_inputs`; -1: arcs are counted one by one
     wide_inputs: NDArray[np.uint64]  # neurons with many inputs x words: a bit for each input
     plane_count: int  # most arcs from one input to one neuron
+    with_threshold: NDArray[np.bool_]  # by neuron: whether weights also move with its threshold
 
 
 class Examples(NamedTuple):
@@ -159,6 +160,7 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
         wide_row_of=wide_row_of,
         wide_inputs=wide_inputs,
         plane_count=int(planes[sources < topology.input_count].max(initial=0)) + 1,
+        with_threshold=_with_threshold(topology, targets[sources == topology.node_count]),
     )
     return wiring, _cones(topology, wiring.order, is_shared)
 
@@ -195,6 +197,18 @@ def arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]:
     parameters = np.append(topology.weight_of, topology.weight_count + neurons)
     by_target = np.argsort(targets, kind="stable")
     return sources[by_target], targets[by_target], parameters[by_target]
+
+
+def _with_threshold(topology: Topology, targets: Integers) -> NDArray[np.bool_]:
+    """Return which neurons have a threshold of several levels and no neuron that depends on them.
+
+    `targets` are those of biases and arcs from the constant. Pairs gain little in other neurons.
+    """
+    has_levels = np.bincount(targets, minlength=topology.neuron_count) > 1
+    has_levels[
+        topology.source_of[topology.source_of >= topology.input_count] - topology.input_count
+    ] = False
+    return has_levels
 
 
 def _rows(starts: Integers) -> Integers:

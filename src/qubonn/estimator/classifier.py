@@ -5,8 +5,7 @@ X, y -> binariser, code book, committee -> classes and their probabilities.
 
 import os
 import warnings
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from qubonn.checks import SpinMatrix, require_count
-from qubonn.encoding import CodeBook
 from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
-from qubonn.estimator.designs import CANDIDATES, Design, choose
+from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, choose
 from qubonn.estimator.members import (
     Member,
     Recipe,
@@ -31,7 +29,7 @@ from qubonn.estimator.members import (
     train_members,
 )
 from qubonn.estimator.plan import Encoding, flattened, layer_sizes
-from qubonn.formulation import Field, TrainingProblem
+from qubonn.formulation import TrainingProblem
 from qubonn.stopping import Watch
 from qubonn.topology import Topology
 from qubonn.training import Committee
@@ -51,7 +49,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     hidden : "auto", int or tuple of int
         Neurons in each hidden layer. With "auto" a few designs are compared on examples left out
         of training, and the best is used: up to 64 neurons with weights of 2, 3 or 5 levels, or
-        none with 17, thresholds, and different amounts of decay. It is 64 plain neurons if there
+        none with 16, thresholds, and different amounts of decay. It is 64 plain neurons if there
         are fewer than 60 examples, if `X` are images, or if levels, topology, dropout or solver
         are given.
     weight_levels, threshold_levels : "auto", int or tuple of int
@@ -71,9 +69,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         images.
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
-        get a threshold between any two; other columns get thresholds at quantiles, about 256 in all
-        and up to 31 per column, or one per column where columns are many. An int is the number of
-        thresholds per column.
+        get a threshold between any two; other columns get thresholds at quantiles, up to 31 per
+        column and about 256 in all, or 640 or 2,048 if the design has levels, but at least one per
+        column. An int is the number of thresholds per column.
     label_code : {"auto", "one_hot", "gray_code"} or CodeBook
         How classes become outputs. "auto" is one-hot: the largest output is the prediction.
     margin_strength : float
@@ -275,13 +273,21 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         design = self._given_design()
         if kept and self._is_automatic and self.design_ is not None:
             design = self.design_
-        levels = {
-            "weight_levels": design.weight_levels,
-            "threshold_levels": design.threshold_levels,
-        }
-        encoding = Encoding.fit(
-            numbers, classes, image_shape, design.hidden, self.topology, **codes, **levels
-        )
+
+        def encoding_of(design: Design) -> Encoding:
+            return Encoding.fit(
+                numbers,
+                classes,
+                image_shape,
+                design.hidden,
+                self.topology,
+                **codes,
+                weight_levels=design.weight_levels,
+                threshold_levels=design.threshold_levels,
+                all_spins=design.spins,
+            )
+
+        encoding = encoding_of(design)
         dropout = dropout_for(self.dropout, encoding.topology)
         is_auto = isinstance(self.solver, str) and self.solver == "auto"
         is_usual = self.topology is None and dropout is None and is_auto
@@ -291,10 +297,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shown = with_shifts(numbers, class_of, image_shape, shift)
         problem = encoding.problem(*shown, margin_strength=self.margin_strength)
         if is_usual and image_shape is None and not kept and self._is_automatic:
-            design = self._best_design(problem, class_of, encoding.book, seed, watch)
-            topology = design.topology(encoding.topology.column_count, encoding.book.spin_count)
-            encoding = replace(encoding, topology=topology)
-            problem = replace(problem, topology=topology, field=Field.zero(topology))
+            design = self._best_design(encoding_of, numbers, class_of, seed, watch)
+            encoding = encoding_of(design)
+            problem = encoding.problem(*shown, margin_strength=self.margin_strength)
         is_alone = self.committee_size == 1
         recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift), design)
         if is_usual:
@@ -320,19 +325,27 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _best_design(
         self,
-        problem: TrainingProblem,
+        encoding_of: Callable[[Design], Encoding],
+        numbers: NDArray[Any],
         class_of: NDArray[np.int64],
-        book: CodeBook,
         seed: int,
         watch: Watch,
     ) -> Design:
-        """Return the best of the candidates for the examples of a problem."""
+        """Return the best of the candidates for these examples."""
+        spins: dict[int, SpinMatrix] = {}  # by the number of thresholds
+
+        def spins_for(design: Design) -> SpinMatrix:
+            if design.spins not in spins:
+                spins[design.spins] = encoding_of(design).binariser.encode(numbers)
+            return spins[design.spins]
+
+        encoding = encoding_of(PLAIN)
         if self.time_limit is not None:
-            compile_kernels(CANDIDATES[0].engine(problem, book.reading, is_alone=False), problem)
+            problem = encoding.problem(numbers, class_of)
+            compile_kernels(PLAIN.engine(problem, encoding.book.reading, is_alone=False), problem)
             watch.restart()
         seconds = watch.seconds_left * COMPARING_SHARE
-        spins = problem.input_spins
-        return choose(CANDIDATES, spins, class_of, book, seed=seed, seconds=seconds)
+        return choose(CANDIDATES, spins_for, class_of, encoding.book, seed=seed, seconds=seconds)
 
     def _kept_shift(self, topology: Topology, shift: int, *, is_image: bool) -> int:
         """Return the shift of the members that are kept, or raise if they are not comparable."""

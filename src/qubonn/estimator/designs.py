@@ -3,14 +3,16 @@
 Examples -> Design: sizes of hidden layers, levels of weights and thresholds, softness and decay.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
+from qubonn.checks import SpinMatrix
 from qubonn.encoding import CodeBook, Reading
+from qubonn.encoding.automatic import ALL_SPINS
 from qubonn.engines import ForwardAnnealing
 from qubonn.engines.forward import measured_temperatures
 from qubonn.estimator.default_engine import engine_for, target_margin
@@ -26,6 +28,7 @@ FOLDS = 3  # below `ENOUGH` every example is left out once, above a third of the
 ENOUGH = 1_000
 COMPARED_SWEEPS = 20
 COMPARED_MEMBERS = 2  # networks with hidden layers gain by voting
+CLEARLY = 2.0  # standard errors by which a design must be behind to be left out early
 MANY_INPUTS = 300  # pixels or words; there the first design is rarely worse
 
 
@@ -36,7 +39,8 @@ class Design:
     `weight_levels` and `threshold_levels` have a number for each layer, or one for all.
     `softness` and `lead`, the target margin in roots of an output's number of arcs, depend on the
     number of examples if they are None. `decay` is in units of the energy changes of random
-    networks, which grow with the number of examples.
+    networks, which grow with the number of examples. `spins` is about the number of thresholds of
+    all columns together, where the binariser is "auto".
     """
 
     hidden: tuple[int, ...] = (64,)
@@ -45,6 +49,7 @@ class Design:
     softness: float | None = None
     lead: float | None = None
     decay: float = 0.0
+    spins: int = ALL_SPINS
 
     def topology(self, input_count: int, output_count: int) -> Topology:
         """Return the network between these inputs and outputs."""
@@ -77,19 +82,25 @@ class Design:
 
 # Chosen on the tuning tables of benchmarks/tables; docs/when_to_use.md has measurements on others.
 PLAIN = Design()
+LINEAR = Design(
+    hidden=(), weight_levels=16, threshold_levels=513, lead=1.0, decay=0.03, spins=2_048
+)
+FIVE_LEVELS = Design(
+    weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.1, spins=640
+)
 CANDIDATES = (
     PLAIN,
-    Design(hidden=(), weight_levels=17, threshold_levels=33, lead=0.5, decay=0.05),
-    Design(hidden=(), weight_levels=17, threshold_levels=33, lead=3.0, decay=0.05),
-    Design(weight_levels=(3, 4), threshold_levels=(17, 2), softness=0.5),
-    Design(weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.1),
-    Design(hidden=(32,), weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.3),
+    LINEAR,
+    replace(LINEAR, lead=0.5, decay=0.01),
+    replace(FIVE_LEVELS, weight_levels=(3, 4), threshold_levels=(17, 2), decay=0.0),
+    FIVE_LEVELS,
+    replace(FIVE_LEVELS, hidden=(32,), decay=0.3),
 )
 
 
 def choose(
     designs: Sequence[Design],
-    input_spins: NDArray[np.int8],
+    spins_for: Callable[[Design], SpinMatrix],
     class_of: NDArray[np.int64],
     book: CodeBook,
     *,
@@ -98,33 +109,60 @@ def choose(
 ) -> Design:
     """Return the design whose networks are right most often on examples left out of training.
 
-    It is the first design if examples are too few to compare, or if inputs are many and the best
-    is not better by more than the standard error. Only designs that are done in `seconds` count.
+    `spins_for` returns the input spins of all examples. The first design is returned if examples
+    are too few to compare, or if inputs are many and the best is not better by more than the
+    standard error. Designs that are clearly behind are left out early. After `seconds` what is
+    known decides.
     """
     if len(class_of) < FEWEST or np.bincount(class_of).min() < FOLDS:
         return designs[0]
     folds = list(_folds(class_of, np.random.default_rng([seed, 2])))
-    found: list[NDArray[np.bool_]] = []
     watch = Watch(time_limit=seconds if seconds < inf else None)
-    for design in designs:
-        right = _right(design, input_spins, class_of, book, folds, seed, watch)
-        if right is None:
-            break
-        found.append(right)
+    found: dict[Design, NDArray[np.bool_]] = {}
+    for number, fold in enumerate(folds):
+        new: dict[Design, NDArray[np.bool_]] = {}
+        for design in found or designs:
+            right = _right(design, spins_for(design), class_of, book, fold, seed + number, watch)
+            if right is None:
+                return _best(found or new, spins_for, designs[0])
+            new[design] = right
+        joined = {one: np.append(found.get(one, right[:0]), right) for one, right in new.items()}
+        found = _not_clearly_behind(joined)
+    return _best(found, spins_for, designs[0])
+
+
+def _not_clearly_behind(found: dict[Design, NDArray[np.bool_]]) -> dict[Design, NDArray[np.bool_]]:
+    best = max(found.values(), key=np.mean)
+    return {design: right for design, right in found.items() if not _is_ahead(best, right, CLEARLY)}
+
+
+def _best(
+    found: dict[Design, NDArray[np.bool_]],
+    spins_for: Callable[[Design], SpinMatrix],
+    first: Design,
+) -> Design:
+    """Return the design that is right most often, or the first if that one is as good."""
     if not found:
-        return designs[0]
-    best = int(np.mean(found, axis=1).argmax())
-    lead = found[best].astype(float) - found[0]
-    error = lead.std() / len(lead) ** 0.5 if input_spins.shape[1] > MANY_INPUTS else 0.0
-    return designs[best if lead.mean() > error else 0]
+        return first
+    best = max(found, key=lambda design: found[design].mean())
+    is_wide = spins_for(first).shape[1] > MANY_INPUTS
+    if first in found and not _is_ahead(found[best], found[first], 1.0 if is_wide else 0.0):
+        return first
+    return best
+
+
+def _is_ahead(left: NDArray[np.bool_], right: NDArray[np.bool_], errors: float) -> bool:
+    """Return whether the left is right more often by more than this many standard errors."""
+    lead = left.astype(float) - right
+    return bool(lead.mean() > errors * lead.std() / len(lead) ** 0.5)
 
 
 def _right(
     design: Design,
-    input_spins: NDArray[np.int8],
+    input_spins: SpinMatrix,
     class_of: NDArray[np.int64],
     book: CodeBook,
-    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]],
+    fold: tuple[NDArray[np.int64], NDArray[np.int64]],
     seed: int,
     watch: Watch,
 ) -> NDArray[np.bool_] | None:
@@ -132,31 +170,27 @@ def _right(
 
     None if the time is over before all are trained.
     """
+    shown, left_out = fold
     topology = design.topology(input_spins.shape[1], book.spin_count)
-    found = []
-    members = COMPARED_MEMBERS if design.hidden else 1
-    for number, (shown, left_out) in enumerate(folds):
-        problem = TrainingProblem(topology, input_spins[shown], book.codewords[class_of[shown]])
-        engine = design.engine(problem, book.reading, is_alone=False)
-        problem = design.with_decay(problem, engine)
-        engine = replace(engine, sweep_count=COMPARED_SWEEPS)
-        seeds = [seed + number * members + member for member in range(members)]
-        networks = []
-        for one in seeds:
-            left = watch.seconds_left
-            if left <= 0:
-                return None
-            limit = left if left < inf else None
-            result = train(problem, engine, seed=one, time_limit=limit)
-            if result.stop is Stop.INTERRUPTED:
-                raise KeyboardInterrupt  # the engine returns what it has; here that is of no use
-            if result.stop is Stop.TIME_LIMIT:
-                return None
-            networks.append(result.network)
-        committee = Committee(networks, book.reading)
-        actual = book.codewords[class_of[left_out]]
-        found.append(is_right(committee, book, input_spins[left_out], actual))
-    return np.concatenate(found)
+    problem = TrainingProblem(topology, input_spins[shown], book.codewords[class_of[shown]])
+    engine = design.engine(problem, book.reading, is_alone=False)
+    problem = design.with_decay(problem, engine)
+    engine = replace(engine, sweep_count=COMPARED_SWEEPS)
+    networks = []
+    for member in range(COMPARED_MEMBERS if design.hidden else 1):
+        left = watch.seconds_left
+        if left <= 0:
+            return None
+        limit = left if left < inf else None
+        result = train(problem, engine, seed=seed + 1_000 * member, time_limit=limit)
+        if result.stop is Stop.INTERRUPTED:
+            raise KeyboardInterrupt  # the engine returns what it has; here that is of no use
+        if result.stop is Stop.TIME_LIMIT:
+            return None
+        networks.append(result.network)
+    committee = Committee(networks, book.reading)
+    actual = book.codewords[class_of[left_out]]
+    return np.asarray(is_right(committee, book, input_spins[left_out], actual))
 
 
 def _folds(

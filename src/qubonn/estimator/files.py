@@ -139,7 +139,7 @@ def _design(plain: Any) -> Design | None:
     if plain is None:
         return None
     names = {field.name for field in fields(Design)}
-    if not isinstance(plain, dict) or set(plain) != names:
+    if not isinstance(plain, dict) or not set(plain) <= names:  # older files lack some
         raise FileFormatError(f"design must have {', '.join(sorted(names))}; got {shown(plain)}")
     values: dict[str, Any] = {
         name: tuple(one) if isinstance(one, list) else one for name, one in plain.items()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Threshold
-from qubonn.encoding.automatic import fit_binariser
+from qubonn.encoding.automatic import ALL_SPINS, fit_binariser
 from qubonn.encoding.labels import book_for
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.formulation import TrainingProblem
@@ -41,16 +41,19 @@ class Encoding:
         label_code: Any,
         weight_levels: Any = 2,
         threshold_levels: Any = 2,
+        all_spins: int = ALL_SPINS,
     ) -> "Encoding":
-        """Choose encoder, code book and topology; the last six are as `QuboClassifier` has them.
+        """Choose encoder, code book and topology; arguments are as `QuboClassifier` has them.
 
-        A network with convolutions needs one spin for each pixel and channel.
+        `all_spins` is about the number of thresholds that the binariser "auto" may choose. A
+        network with convolutions needs one spin for each pixel and channel.
         """
         encoder = fit_binariser(
             binariser,
             numbers,
             is_image=image_shape is not None,
             is_planar=isinstance(topology, str) and "conv" in topology.lower(),
+            all_spins=all_spins,
         )
         book = book_for(label_code, classes)
         inputs = _input_shape(encoder, numbers, image_shape)

@@ -1,0 +1,258 @@
+"""Numba kernels of a visited neuron: its counts in all examples, and what steps of them cost.
+
+Visit -> counts and activations after a flip, in place; costs of steps up and down by example.
+
+Flips move a count by one; a weight that moves together with its neuron's threshold moves it by two
+in some examples and not at all in the others.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from qubonn.engines._forward_passes import behind, margin_of, missing
+from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
+
+
+class Visit(NamedTuple):
+    """A neuron, in all examples, while its own weights are proposed."""
+
+    own: np.ndarray  # numbers to propose
+    counts: np.ndarray  # blocks x lanes
+    spins: np.ndarray  # by block
+    flips: np.ndarray  # cost of a change of sign downstream; of a soft neuron: of +1 minus of -1
+    gains: np.ndarray  # cost of a step up minus cost of a step down
+    outputs: np.ndarray  # (outputs * blocks) x lanes: counts of all outputs
+    wanted: np.ndarray  # outputs x blocks
+    is_real: np.ndarray  # by block
+    output: int  # index of the output; negative for a hidden neuron
+    least: int  # its pre-activation at count 0
+    softness: int
+
+
+# ---- steps of one ------------------------------------------------------------------------------
+# Each `move` moves the counts of the visited neuron if `weight` is flipped, then fills its gains
+# and returns the cost of a step down, summed over all examples.
+
+
+@njit(inline="always")
+def move(prices, visit, sources, weight, is_flipped):
+    """Move a neuron of any kind; see above."""
+    if visit.softness:
+        fall = move_soft(prices, visit, sources, weight, is_flipped)
+    elif visit.output < 0:
+        fall = move_hidden(prices, visit, sources, weight, is_flipped)
+    else:
+        if is_flipped:
+            shift(visit, sources, weight)
+        if prices.is_pairwise:
+            fall = set_pairwise_gains(prices, visit)
+        else:
+            fall = set_output_gains(prices, visit)
+    return fall
+
+
+@njit(cache=True)
+def move_hidden(prices, visit, sources, weight, is_flipped):
+    """Move a hidden neuron without noise; its steps cost in its cone, and in margin."""
+    counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
+    is_real = visit.is_real
+    zero = load(gains, 0, spins) * 0
+    one = zero + 1
+    total = widen(zero)
+    for b in range(len(gains)):
+        count, flip = load(counts, b, spins), load(flips, b, spins)
+        if is_flipped:
+            count = count + choose(sources[b] ^ weight, one, one * -1)
+            store(counts, b, count)
+            now = ~is_negative(count)
+            flip = choose(now ^ spins[b], flip * -1, flip)  # the way back costs the opposite
+            store(flips, b, flip)
+            spins[b] = now
+        up, down = hidden_steps(prices, visit.least, count, flip, spins[b], 1)
+        store(gains, b, choose(is_real[b], up - down, zero))
+        total = total + widen(choose(is_real[b], down, zero))
+    return sum_of(total)
+
+
+@njit(cache=True)
+def turn_to_pushes(visit):
+    """Turn the costs of a change of sign into how much more a +1 costs than a -1."""
+    for b in range(len(visit.flips)):
+        flip = load(visit.flips, b, visit.spins)
+        store(visit.flips, b, choose(visit.spins[b], flip * -1, flip))
+
+
+@njit(cache=True)
+def move_soft(prices, visit, sources, weight, is_flipped):
+    """Move a soft neuron, all energies in 1 / 2S; its flips are pushes."""
+    counts, spins, pushes, gains = visit.counts, visit.spins, visit.flips, visit.gains
+    is_real, softness, least = visit.is_real, visit.softness, visit.least
+    zero = load(gains, 0, spins) * 0
+    one = zero + 1
+    total = widen(zero)
+    for b in range(len(gains)):
+        count, push = load(counts, b, spins), load(pushes, b, spins)
+        if is_flipped:
+            count = count + choose(sources[b] ^ weight, one, one * -1)
+            store(counts, b, count)
+            spins[b] = ~is_negative(count)
+        up, down = soft_steps(prices, softness, least, count, push, 1)
+        store(gains, b, choose(is_real[b], up - down, zero))
+        total = total + widen(choose(is_real[b], down, zero))
+    return sum_of(total)
+
+
+@njit(cache=True)
+def shift(visit, sources, weight):
+    """Move a neuron's counts when `weight` flips, and update its activations."""
+    counts, spins, flips = visit.counts, visit.spins, visit.flips
+    for b in range(len(flips)):
+        flip = load(flips, b, spins)
+        one = flip * 0 + 1
+        count = load(counts, b, spins) + choose(sources[b] ^ weight, one, one * -1)
+        store(counts, b, count)
+        now = ~is_negative(count)
+        if not visit.softness:  # pushes stay what they are
+            store(flips, b, choose(now ^ spins[b], flip * -1, flip))
+        spins[b] = now
+
+
+@njit(cache=True)
+def set_output_gains(prices, visit):
+    """Fill the gains of an output that must have the right sign; return the cost of a step down."""
+    counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
+    wanted, is_real = visit.wanted[visit.output], visit.is_real
+    zero = load(gains, 0, spins) * 0
+    total = widen(zero)
+    for b in range(len(gains)):
+        count, flip = load(counts, b, spins), load(flips, b, spins)
+        up, down = output_steps(prices, wanted[b], count, flip, spins[b], 1)
+        store(gains, b, choose(is_real[b], up - down, zero))
+        total = total + widen(choose(is_real[b], down, zero))
+    return sum_of(total)
+
+
+@njit(cache=True)
+def set_pairwise_gains(prices, visit):
+    """Fill the gains of an output that is compared with others; return the cost of a step down."""
+    gains, is_real = visit.gains, visit.is_real
+    zero = load(gains, 0, visit.wanted) * 0
+    total = widen(zero)
+    for b in range(len(gains)):
+        up, down = pairwise_steps(prices, visit, b, 1)
+        store(gains, b, choose(is_real[b], up - down, zero) * prices.violation)
+        total = total + widen(choose(is_real[b], down, zero))
+    return sum_of(total) * prices.violation
+
+
+# ---- steps of two ------------------------------------------------------------------------------
+
+
+@njit(cache=True)
+def set_double_steps(prices, visit, climbs, falls):
+    """Fill the costs of two steps up and of two steps down, in all examples."""
+    counts, spins, flips = visit.counts, visit.spins, visit.flips
+    zero = load(climbs, 0, spins) * 0
+    for b in range(len(climbs)):
+        count, flip = load(counts, b, spins), load(flips, b, spins)
+        if visit.softness:
+            up, down = soft_steps(prices, visit.softness, visit.least, count, flip, 2)
+        elif visit.output < 0:
+            up, down = hidden_steps(prices, visit.least, count, flip, spins[b], 2)
+        elif prices.is_pairwise:
+            up, down = pairwise_steps(prices, visit, b, 2)
+            up, down = up * prices.violation, down * prices.violation
+        else:
+            up, down = output_steps(prices, visit.wanted[visit.output, b], count, flip, spins[b], 2)
+        store(climbs, b, choose(visit.is_real[b], up, zero))
+        store(falls, b, choose(visit.is_real[b], down, zero))
+
+
+# ---- the costs of steps up and down, in one block ----------------------------------------------
+
+
+@njit(inline="always")
+def hidden_steps(prices, least, count, flip, spins, size):
+    """Return the costs in a hidden neuron's cone and margin."""
+    up, down = crossings(count, flip, spins, size)
+    if prices.margin:
+        up_margin, down_margin = margin_steps(prices, least, count, size)
+        up, down = up + up_margin * prices.margin, down + down_margin * prices.margin
+    return up, down
+
+
+@njit(inline="always")
+def soft_steps(prices, softness, least, count, push, size):
+    """Return the costs expected for a soft neuron, in 1 / 2S."""
+    here = soft_sign(softness, least, count)
+    up = push * (soft_sign(softness, least, count + size) - here)
+    down = push * (soft_sign(softness, least, count - size) - here)
+    margin = prices.margin * 2 * softness
+    if margin:
+        up_margin, down_margin = margin_steps(prices, least, count, size)
+        up, down = up + up_margin * margin, down + down_margin * margin
+    return up, down
+
+
+@njit(inline="always")
+def output_steps(prices, wanted, count, flip, spins, size):
+    """Return the costs for an output that must have the right sign."""
+    up, down = crossings(count, flip, spins, size)
+    here = missing(wanted, count)
+    up = up + (missing(wanted, count + size) - here) * prices.violation
+    down = down + (missing(wanted, count - size) - here) * prices.violation
+    return up, down
+
+
+@njit(inline="always")
+def pairwise_steps(prices, visit, b, size):
+    """Return the costs, in violations, for an output that is compared with others."""
+    outputs, wanted, output = visit.outputs, visit.wanted, visit.output
+    block_count = len(visit.gains)
+    zero = load(visit.gains, 0, wanted) * 0
+    right = zero  # the count of each example's right class
+    for c in range(len(wanted)):
+        right = right + choose(wanted[c, b], load(outputs, c * block_count + b, wanted), zero)
+    lead = right - load(outputs, output * block_count + b, wanted)
+    here = behind(prices, lead)
+    up = behind(prices, lead - size) - here
+    down = behind(prices, lead + size) - here
+    if wanted[output, b]:  # a move of the right class moves its leads over all others
+        others_up, others_down = zero, zero
+        for c in range(len(wanted)):
+            if c != output:
+                lead = right - load(outputs, c * block_count + b, wanted)
+                here = behind(prices, lead)
+                others_up = others_up + behind(prices, lead + size) - here
+                others_down = others_down + behind(prices, lead - size) - here
+        up = choose(wanted[output, b], others_up, up)
+        down = choose(wanted[output, b], others_down, down)
+    return up, down
+
+
+@njit(inline="always")
+def crossings(count, flip, spins, size):
+    """Return the costs in the cone of a step up and a step down, where they change the sign."""
+    zero = count * 0
+    up = choose(~is_negative(count + size) & ~spins, flip, zero)
+    down = choose(spins & is_negative(count - size), flip, zero)
+    return up, down
+
+
+@njit(inline="always")
+def soft_sign(softness, least, count):
+    """Return the probability of +1 in 1 / 2S: pi + S, clipped to 0 and 2S."""
+    sums = count + count + (least + softness)
+    return larger(larger(sums, 0) * -1, -2 * softness) * -1
+
+
+@njit(inline="always")
+def margin_steps(prices, least, count, size):
+    """Return by how much a step up and a step down reduce the rewarded margin."""
+    here = margin_of(prices, least, count)
+    return (
+        here - margin_of(prices, least, count + size),
+        here - margin_of(prices, least, count - size),
+    )
