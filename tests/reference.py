@@ -32,6 +32,7 @@ class Reading:
     def __init__(self, problem: qn.TrainingProblem, bits: NDArray[Any]) -> None:
         self.topology = problem.topology
         self.examples = range(len(problem.input_spins))
+        self.weight: list[float] = problem.weight_of_example.tolist()
         self.arcs_into: dict[int, list[int]] = {
             node: [] for node in range(self.topology.node_count)
         }
@@ -84,25 +85,26 @@ class Reading:
         )
         return int(left - right)
 
-    def h1(self) -> int:
-        return sum(self.residual(k, j) ** 2 for k in self.examples for j in self.neurons)
+    def h1(self) -> float:
+        squares = ((k, self.residual(k, j) ** 2) for k in self.examples for j in self.neurons)
+        return sum(self.weight[k] * square for k, square in squares)
 
-    def h2(self) -> int:
-        total = 0
+    def h2(self) -> float:
+        total = 0.0
         for k, arc in product(self.examples, range(self.topology.arc_count)):
             v, y = self.v(arc), self.y(k, int(self.topology.source_of[arc]))
             p = self.psi(k, arc)
-            total += v * y - 2 * (v * p + y * p) + 3 * p
+            total += self.weight[k] * (v * y - 2 * (v * p + y * p) + 3 * p)
         return total
 
-    def h_som(self) -> int:
+    def h_som(self) -> float:
         """eq:som-hamiltonian."""
-        total = 0
+        total = 0.0
         for k, j in product(self.examples, self.neurons):
             count = len(self.arcs_into[j])
             y = self.y(k, j)
             inner = 2 ** top_bit(count) * y + self.chi(k, j) - slack(count) // 2
-            total += (2 * y - 1) * (2 * inner - count - 1)
+            total += self.weight[k] * (2 * y - 1) * (2 * inner - count - 1)
         return total
 
     def h_ext(self, field: qn.Field) -> float:
@@ -129,9 +131,9 @@ class Reading:
                 together.setdefault(tuple(sorted(arcs)), []).append(spin)
         return sum(sum(spins) ** 2 for spins in together.values() if len(spins) > 1)
 
-    def wrong_outputs(self, wanted: SpinMatrix) -> int:
+    def wrong_outputs(self, wanted: SpinMatrix) -> float:
         return sum(
-            2 * self.y(k, node) - 1 != wanted[k, i]
+            self.weight[k] * bool(2 * self.y(k, node) - 1 != wanted[k, i])
             for k in self.examples
             for i, node in enumerate(self.topology.outputs)
         )

@@ -39,8 +39,9 @@ def slow_energy(
         np.abs(hidden) if engine.margin_cap is None else np.abs(hidden).clip(0, engine.margin_cap)
     )
     pull = problem.field.weights @ network.weight_spins + problem.field.biases @ network.bias_spins
-    margin = problem.margin_strength * sizes.sum()
-    return float(violation - margin - pull + slow_decay(problem, network))
+    margin = problem.margin_strength * sizes.sum(axis=1)
+    cost = problem.weight_of_example @ (violation - margin)
+    return float(cost - pull + slow_decay(problem, network))
 
 
 def slow_decay(problem: TrainingProblem, network: BinaryNetwork) -> float:
@@ -50,19 +51,21 @@ def slow_decay(problem: TrainingProblem, network: BinaryNetwork) -> float:
     return problem.decay_strength * sum(int(group.sum()) ** 2 for group in groups)
 
 
-def missing_terms(sums: NDArray[Any], wanted: SpinMatrix, terms: NDArray[Any]) -> float:
-    """Positive terms that outputs lack to be +1, or have too many to be -1."""
+def missing_terms(
+    sums: NDArray[Any], wanted: SpinMatrix, terms: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Positive terms that outputs lack to be +1, or have too many to be -1, by example."""
     positive = (sums + terms) // 2
     needed = terms // 2 + 1
     lacking, excess = np.maximum(needed - positive, 0), np.maximum(positive - needed + 1, 0)
-    return float(np.where(wanted > 0, lacking, excess).sum())
+    return np.asarray(np.where(wanted > 0, lacking, excess).sum(axis=1), dtype=np.float64)
 
 
-def missing_leads(sums: NDArray[Any], wanted: SpinMatrix, target: int) -> float:
+def missing_leads(sums: NDArray[Any], wanted: SpinMatrix, target: int) -> NDArray[np.float64]:
     """Half of what the right class's lead over each other class lacks of the target."""
     right = sums[wanted > 0][:, None]
     lacking = np.maximum(target - (right - sums), 0) / 2
-    return float(lacking[wanted < 0].sum())
+    return np.asarray(np.where(wanted < 0, lacking, 0).sum(axis=1), dtype=np.float64)
 
 
 def flipped(spins: NDArray[np.int8], place: int) -> NDArray[np.int8]:
@@ -144,6 +147,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
         wanted,
         margin_strength=draw(st.sampled_from([0, 0.25, 1, 1.5])),
         decay_strength=draw(st.sampled_from([0, 0, 0.5, 2])),
+        example_weights=generator.integers(1, 4, count) if draw(st.booleans()) else None,
         field=field,
     )
     engine = ForwardAnnealing(
@@ -187,10 +191,10 @@ def soft_energy(
     chance = np.clip((sums + window) / (2 * window), 0, 1)
     costs = [clamped_costs(problem, engine, network, neuron, spin) for spin in (-1, 1)]
     cap = np.inf if engine.margin_cap is None else engine.margin_cap
-    own = problem.margin_strength * np.minimum(np.abs(sums), cap).sum()
+    own = problem.margin_strength * np.minimum(np.abs(sums), cap)
     pull = problem.field.weights @ network.weight_spins + problem.field.biases @ network.bias_spins
-    expected = (chance * (costs[1] - costs[0]) + costs[0]).sum()
-    return float(expected - own - pull + slow_decay(problem, network))
+    expected = problem.weight_of_example @ (chance * (costs[1] - costs[0]) + costs[0] - own)
+    return float(expected - pull + slow_decay(problem, network))
 
 
 def clamped_costs(
@@ -216,12 +220,10 @@ def clamped_costs(
     margins[:, neuron] = 0
     outputs, target = sums[:, topology.outputs.start :], engine.cost_for(problem).target_margin
     terms = topology.fan_in[topology.outputs.start :] + 1
-    violations = [
-        missing_terms(outputs[[k]], problem.output_spins[[k]], terms)
-        if target is None
-        else missing_leads(outputs[[k]], problem.output_spins[[k]], target)
-        for k in range(problem.example_count)
-    ]
+    if target is None:
+        violations = missing_terms(outputs, problem.output_spins, terms)
+    else:
+        violations = missing_leads(outputs, problem.output_spins, target)
     return np.asarray(violations - problem.margin_strength * margins.sum(axis=1))
 
 

@@ -51,7 +51,7 @@ def test_counts_and_activations_kept_over_many_flips_are_those_of_a_forward_pass
     run = run_in(lanes, *case, seed)
     run.sweep(np.full((4, run.groups.count), 10.0))
     fresh = ForwardRun(*case, seed, [network_of(run, 0), network_of(run, 1)])
-    count, blocks = run.problem.example_count, len(run.packed.examples.is_real)
+    count, blocks = run.problem.example_count, len(run.packed.examples.weights)
     kept, new = (state.replicas.counts for state in (run, fresh))
     shape = (2, run.problem.topology.neuron_count, blocks * kept.shape[-1])
     np.testing.assert_array_equal(

@@ -67,7 +67,8 @@ def slow_energies(run: LiftedRun, problem: qn.TrainingProblem) -> NDArray[np.flo
         energy = float(certificate.terms.total)
         if run.settings.violation == "linear":
             rows = certificate.violations.activation
-            energy += float(np.abs(rows[:, 2]).sum() - (rows[:, 2] ** 2).sum())
+            weights = problem.weight_of_example[rows[:, 0]]
+            energy += float(weights @ (np.abs(rows[:, 2]) - rows[:, 2] ** 2))
         energies.append(energy)
     assert np.all(np.diff(found.energies) >= 0)
     return np.array(energies)
@@ -100,6 +101,7 @@ def levelled_problems(draw: st.DrawFn) -> qn.TrainingProblem:
         field=draw(st.sampled_from([qn.Field.zero(topology), field])),
         output_strength=draw(st.sampled_from([None, 0.75])),
         decay_strength=draw(st.sampled_from([0, 0.125, 2])),
+        example_weights=draw(st.sampled_from([None, [1, 3, 2], [0.5, 2, 0.25]])),
     )
 
 

@@ -48,6 +48,9 @@ def problems(draw: st.DrawFn) -> qn.TrainingProblem:
         field=draw(st.sampled_from([qn.Field.zero(topology), field])),
         output_strength=draw(st.sampled_from([None, scale(3), 0])),
         decay_strength=scale(draw(st.integers(0, 5))),
+        example_weights=draw(
+            st.sampled_from([None, 1 + np.arange(examples), (1 + np.arange(examples)) / 4])
+        ),
     )
 
 

@@ -321,3 +321,28 @@ class TestTheConstant:
         spins[1, 2] = -1
         with pytest.raises(AlphabetError, match="example 1 has -1 at node 2, where the problem"):
             self.problem.certify(network, spins)
+
+
+def test_an_example_of_weight_two_is_the_same_as_the_example_twice() -> None:
+    weighed = qn.TrainingProblem(TOPOLOGY, INPUTS, OUTPUTS, example_weights=[2, 1, 1])
+    rows = [0, *range(len(INPUTS))]
+    twice = PROBLEM.of_examples(np.array(rows))
+    for seed in range(5):
+        spins = np.random.default_rng(seed).choice([-1, 1], TOPOLOGY.weight_count)
+        network = qn.BinaryNetwork(TOPOLOGY, spins, np.ones(TOPOLOGY.neuron_count, dtype=int))
+        assert weighed.certify(network).terms == twice.certify(network).terms
+    assert "int64" in repr(weighed.qubo())
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [([1, 1], "one per example"), ([1, -1, 1], "negative"), ([0] * 3, "positive")],
+)
+def test_wrong_weights_of_examples_are_refused(weights: list[int], words: str) -> None:
+    with pytest.raises(qn.QubonnError, match=words):
+        qn.TrainingProblem(TOPOLOGY, INPUTS, OUTPUTS, example_weights=weights)
+
+
+def test_weights_that_are_all_one_are_no_weights() -> None:
+    problem = qn.TrainingProblem(TOPOLOGY, INPUTS, OUTPUTS, example_weights=[1.0] * 3)
+    assert problem.example_weights is None

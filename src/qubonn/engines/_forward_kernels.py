@@ -140,7 +140,7 @@ def visit_of(wiring, examples, prices, replica, neuron, scratch):
         gains=scratch.gains,
         outputs=replica.counts[(neuron - output) * block_count :],
         wanted=examples.wanted,
-        is_real=examples.is_real,
+        weights=examples.weights,
         output=output,
         least=wiring.neurons[neuron, LEAST],
         softness=prices.softness[neuron],
@@ -304,10 +304,10 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
     weight, spins = wiring.shared[owner - len(wiring.order)], replica.spins
     threshold = next_thresholds(1, spins, replica.generator, temperature)[0]
     cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scratch)
-    zero = load(scratch.flips, 0, spins) * 0
-    total = widen(zero)
+    total = widen(load(scratch.flips, 0, spins) * 0)
     for b in range(spins.shape[1]):
-        total = total + widen(choose(examples.is_real[b], load(scratch.flips, b, spins), zero))
+        flips = load(scratch.flips, b, spins)
+        total = total + widen(flips * load(examples.weights, b, spins))
     pull = examples.pull[weight]
     change = (sum_of(total) << FINE) + (pull if replica.parameters[weight] else -pull)
     if prices.decay:

@@ -154,7 +154,7 @@ def energy_of(wiring, examples, prices, replica):
     block_count, first_output = spins.shape[1], len(wiring.order) - len(wanted)
     violations, margins, pulls = 0, 0, 0
     for b in range(block_count):
-        real = examples.is_real[b]
+        weights = load(examples.weights, b, spins)
         zero = load(counts, b, spins) * 0
         right = zero
         for c in range(len(wanted)):
@@ -165,12 +165,12 @@ def energy_of(wiring, examples, prices, replica):
             output = neuron - first_output
             if output < 0:
                 margin = margin_of(prices, wiring.neurons[neuron, LEAST], count)
-                margins += sum_of(choose(real, margin, zero))
+                margins += sum_of(margin * weights)
             elif prices.is_pairwise:
                 lack = choose(wanted[output, b], zero, behind(prices, right - count))
-                violations += sum_of(choose(real, lack, zero))
+                violations += sum_of(lack * weights)
             else:
-                violations += sum_of(choose(real, missing(wanted[output, b], count), zero))
+                violations += sum_of(missing(wanted[output, b], count) * weights)
     for parameter in range(len(replica.parameters)):
         # half the cost of a flip: plus where it is -1, minus where it is +1
         pull = examples.pull[parameter] >> 1

@@ -25,7 +25,7 @@ class Visit(NamedTuple):
     gains: np.ndarray  # cost of a step up minus cost of a step down
     outputs: np.ndarray  # (outputs * blocks) x lanes: counts of all outputs
     wanted: np.ndarray  # outputs x blocks
-    is_real: np.ndarray  # by block
+    weights: np.ndarray  # blocks x lanes: of the examples; 0 where a lane holds none
     output: int  # index of the output; negative for a hidden neuron
     least: int  # its pre-activation at count 0
     softness: int
@@ -57,7 +57,6 @@ def move(prices, visit, sources, weight, is_flipped):
 def move_hidden(prices, visit, sources, weight, is_flipped):
     """Move a hidden neuron without noise; its steps cost in its cone, and in margin."""
     counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
-    is_real = visit.is_real
     zero = load(gains, 0, spins) * 0
     one = zero + 1
     total = widen(zero)
@@ -71,8 +70,9 @@ def move_hidden(prices, visit, sources, weight, is_flipped):
             store(flips, b, flip)
             spins[b] = now
         up, down = hidden_steps(prices, visit.least, count, flip, spins[b], 1)
-        store(gains, b, choose(is_real[b], up - down, zero))
-        total = total + widen(choose(is_real[b], down, zero))
+        weights = load(visit.weights, b, spins)
+        store(gains, b, (up - down) * weights)
+        total = total + widen(down * weights)
     return sum_of(total)
 
 
@@ -88,7 +88,7 @@ def turn_to_pushes(visit):
 def move_soft(prices, visit, sources, weight, is_flipped):
     """Move a soft neuron, all energies in 1 / 2S; its flips are pushes."""
     counts, spins, pushes, gains = visit.counts, visit.spins, visit.flips, visit.gains
-    is_real, softness, least = visit.is_real, visit.softness, visit.least
+    softness, least = visit.softness, visit.least
     zero = load(gains, 0, spins) * 0
     one = zero + 1
     total = widen(zero)
@@ -99,8 +99,9 @@ def move_soft(prices, visit, sources, weight, is_flipped):
             store(counts, b, count)
             spins[b] = ~is_negative(count)
         up, down = soft_steps(prices, softness, least, count, push, 1)
-        store(gains, b, choose(is_real[b], up - down, zero))
-        total = total + widen(choose(is_real[b], down, zero))
+        weights = load(visit.weights, b, spins)
+        store(gains, b, (up - down) * weights)
+        total = total + widen(down * weights)
     return sum_of(total)
 
 
@@ -123,27 +124,27 @@ def shift(visit, sources, weight):
 def set_output_gains(prices, visit):
     """Fill the gains of an output that must have the right sign; return the cost of a step down."""
     counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
-    wanted, is_real = visit.wanted[visit.output], visit.is_real
-    zero = load(gains, 0, spins) * 0
-    total = widen(zero)
+    wanted = visit.wanted[visit.output]
+    total = widen(load(gains, 0, spins) * 0)
     for b in range(len(gains)):
         count, flip = load(counts, b, spins), load(flips, b, spins)
         up, down = output_steps(prices, wanted[b], count, flip, spins[b], 1)
-        store(gains, b, choose(is_real[b], up - down, zero))
-        total = total + widen(choose(is_real[b], down, zero))
+        weights = load(visit.weights, b, spins)
+        store(gains, b, (up - down) * weights)
+        total = total + widen(down * weights)
     return sum_of(total)
 
 
 @njit(cache=True)
 def set_pairwise_gains(prices, visit):
     """Fill the gains of an output that is compared with others; return the cost of a step down."""
-    gains, is_real = visit.gains, visit.is_real
-    zero = load(gains, 0, visit.wanted) * 0
-    total = widen(zero)
+    gains, wanted = visit.gains, visit.wanted
+    total = widen(load(gains, 0, wanted) * 0)
     for b in range(len(gains)):
         up, down = pairwise_steps(prices, visit, b, 1)
-        store(gains, b, choose(is_real[b], up - down, zero) * prices.violation)
-        total = total + widen(choose(is_real[b], down, zero))
+        weights = load(visit.weights, b, wanted)
+        store(gains, b, (up - down) * weights * prices.violation)
+        total = total + widen(down * weights)
     return sum_of(total) * prices.violation
 
 
@@ -154,7 +155,6 @@ def set_pairwise_gains(prices, visit):
 def set_double_steps(prices, visit, climbs, falls):
     """Fill the costs of two steps up and of two steps down, in all examples."""
     counts, spins, flips = visit.counts, visit.spins, visit.flips
-    zero = load(climbs, 0, spins) * 0
     for b in range(len(climbs)):
         count, flip = load(counts, b, spins), load(flips, b, spins)
         if visit.softness:
@@ -166,8 +166,9 @@ def set_double_steps(prices, visit, climbs, falls):
             up, down = up * prices.violation, down * prices.violation
         else:
             up, down = output_steps(prices, visit.wanted[visit.output, b], count, flip, spins[b], 2)
-        store(climbs, b, choose(visit.is_real[b], up, zero))
-        store(falls, b, choose(visit.is_real[b], down, zero))
+        weights = load(visit.weights, b, spins)
+        store(climbs, b, up * weights)
+        store(falls, b, down * weights)
 
 
 # ---- the costs of steps up and down, in one block ----------------------------------------------

@@ -49,11 +49,11 @@ class Circuit(NamedTuple):
     self_starts: np.ndarray  # self loops of free node f
     self_weight: np.ndarray
     wanted: np.ndarray  # examples x free nodes: 1 where +1 is wanted
-    output_penalty: np.ndarray  # by free node: energy of an unwanted activation
+    output_penalty: np.ndarray  # examples x free nodes: energy of an unwanted activation
     pull: np.ndarray  # twice the field, by parameter
-    margin_gap: np.ndarray  # by neuron: margin of a just satisfied +1 minus that of a -1
-    violation: int  # A
-    margin: int  # 2 G: a count of one is a pre-activation of two
+    margin_gap: np.ndarray  # examples x neurons: margin of a just satisfied +1 minus that of a -1
+    violation: np.ndarray  # A, by example
+    margin: np.ndarray  # 2 G, by example: a count of one is a pre-activation of two
     is_squared: bool
 
 
@@ -70,14 +70,14 @@ class Numbers(NamedTuple):
 
 
 @njit(inline="always")
-def cost_change(circuit, before, after):
+def cost_change(circuit, k, before, after):
     """Change of a site's energy from one slack to another, without the least margin."""
     miss_before, miss_after = larger(before * -1, 0), larger(after * -1, 0)
     growth = miss_after - miss_before
     reward = after - before + growth  # a slack is its positive part minus its miss
     if circuit.is_squared:
         growth = growth * (miss_after + miss_before)
-    return growth * circuit.violation - reward * circuit.margin
+    return growth * circuit.violation[k] - reward * circuit.margin[k]
 
 
 @njit(inline="always")
@@ -86,7 +86,7 @@ def site_change(circuit, activations, counts, k, j, step):
     count = load(counts, k * circuit.neuron_count + j, activations)
     own = activations[k * circuit.row_length + circuit.input_count + j]
     before = choose(own, count, count * -1 - 1)
-    return cost_change(circuit, before, before + choose(own, step, step * -1))
+    return cost_change(circuit, k, before, before + choose(own, step, step * -1))
 
 
 @njit(inline="always")
@@ -199,9 +199,9 @@ def activation_change(circuit, parameters, activations, counts, k, f, zero):
     before = choose(own, count, count * -1 - 1)
     moved = count + self_step(circuit, parameters, own, f, zero)
     after = choose(own, moved * -1 - 1, moved)
-    gap = zero + circuit.margin_gap[j]  # a flip to -1 loses it, a flip to +1 gains it
-    total = cost_change(circuit, before, after) + choose(own, gap, gap * -1)
-    fee = zero + circuit.output_penalty[f] * (2 * circuit.wanted[k, f] - 1)
+    gap = zero + circuit.margin_gap[k, j]  # a flip to -1 loses it, a flip to +1 gains it
+    total = cost_change(circuit, k, before, after) + choose(own, gap, gap * -1)
+    fee = zero + circuit.output_penalty[k, f] * (2 * circuit.wanted[k, f] - 1)
     total = total + choose(own, fee, fee * -1)
     for group in range(circuit.out_starts[f], circuit.out_starts[f + 1]):
         step = out_step(circuit, parameters, own, group, zero)
@@ -366,11 +366,11 @@ def set_energies(circuit, numbers, parameters, activations, counts, energies):
         for j in range(circuit.neuron_count):
             count = load(counts, k * circuit.neuron_count + j, activations)
             own = activations[k * circuit.row_length + circuit.input_count + j]
-            total = total + cost_change(circuit, zero, choose(own, count, count * -1 - 1))
-            total = total - choose(own, zero + circuit.margin_gap[j], zero)
+            total = total + cost_change(circuit, k, zero, choose(own, count, count * -1 - 1))
+            total = total - choose(own, zero + circuit.margin_gap[k, j], zero)
         for f in range(len(circuit.free_nodes)):
             own = activations[k * circuit.row_length + circuit.free_nodes[f]]
-            fee = circuit.output_penalty[f]
+            fee = circuit.output_penalty[k, f]
             if circuit.wanted[k, f]:
                 total = total + choose(own, zero, zero + fee)
             else:

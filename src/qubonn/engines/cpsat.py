@@ -56,9 +56,9 @@ class CpSat:
     """OR-tools CP-SAT on the training problem; any topology, cycles included.
 
     `find_feasible`, `fewest_violations` and `largest_margin` do not depend on the strengths of a
-    problem's terms. A field and extra terms would change which network is best, so a problem with
-    them is refused. With one worker the same seed gives the same result unless the time limit is
-    reached; with several it may not.
+    problem's terms or on the weights of its examples. A field and extra terms would change which
+    network is best, so a problem with them is refused. With one worker the same seed gives the same
+    result unless the time limit is reached; with several it may not.
     """
 
     supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS - {"field"}

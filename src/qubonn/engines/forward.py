@@ -329,12 +329,8 @@ def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> Traini
         return problem
     rows = np.random.default_rng(0).permutation(count)[: settings.batches.first]
     share = len(rows) / count
-    return replace(
-        problem,
-        inputs=problem.input_spins[rows],
-        outputs=problem.output_spins[rows],
-        field=Field(share * field.weights, share * field.biases),
-    )
+    share_of_field = Field(share * field.weights, share * field.biases)
+    return replace(problem.of_examples(rows), field=share_of_field)
 
 
 def _sizes(problem: TrainingProblem, settings: ForwardAnnealing) -> list[NDArray[np.float64]]:

@@ -34,6 +34,7 @@ FINEST = 2**22  # most units in an energy of 1 (or 1/2 with a target)
 SEARCHED = 2**16  # most units for which all smaller numbers are tried
 MOST = 2.0**30  # sum of a lane over all blocks, in units: int32 with a bit to spare
 MOST_ENERGY = 2.0**46  # of all examples, in units: int64 has 16 bits for FINE, and one to spare
+HEAVIEST = 1_024  # weight of an example in whole units
 MOST_SMALL = 2.0**13  # change of one example, in units: int16 can add four
 CLOSE = 0.02  # relative error of a margin strength that is accepted for narrower lanes
 
@@ -62,9 +63,11 @@ class PackedExamples:
         self.topology = problem.topology
         self.tables = tables_of(problem.topology)
         self.wiring = self.tables[0]
-        most = _most_change(problem, cost)
-        self.kind, self.lane_unit = _kind_and_unit(problem, cost, most)
-        self.unit = self.lane_unit * 2.0**-FINE
+        self.weights, weight_unit = _whole_weights(problem, cost)
+        heaviest = int(self.weights.max(initial=1))
+        most = _most_change(problem, cost) * heaviest
+        self.kind, self.lane_unit = _kind_and_unit(problem, cost, most, heaviest)
+        self.unit = weight_unit * self.lane_unit * 2.0**-FINE
         self.prices = self._prices(most / self.lane_unit)
         self.input_words = _words(self.topology.with_constant(problem.input_spins))
         self.output_words = _words(problem.output_spins)
@@ -86,12 +89,12 @@ class PackedExamples:
         rows = np.arange(self.problem.example_count) if rows is None else rows
         input_count = self.topology.input_count
         tiles = self._tiles(self.output_words, rows)
-        share = len(rows) / self.problem.example_count
+        share = self.weights[rows].sum() / self.weights.sum()
         decay = round(share * self.problem.decay_strength / self.unit)
         self.prices = self.prices._replace(decay=decay)
         self.examples = Examples(
             wanted=self._masks(tiles, self.topology.output_count),
-            is_real=_is_real(len(rows)),
+            weights=self._in_lanes(self.weights[rows]),
             pull=self._pull(share),
         )
         if input_spins is None:
@@ -207,6 +210,12 @@ class PackedExamples:
             blocks_per_sum=max(1, int(np.iinfo(self.kind).max // max(1.0, most_units))),
         )
 
+    def _in_lanes(self, weights: IntVector) -> NDArray[Any]:
+        """Return the weights of examples, blocks x lanes; 0 after the last."""
+        lanes = np.zeros((-(-len(weights) // LANES), LANES), dtype=self.kind)
+        lanes.reshape(-1)[: len(weights)] = weights
+        return lanes
+
     def _tiles(self, words: NDArray[np.uint64], rows: IntVector) -> Any:
         """Return rows of words as tiles, blocks x words x examples."""
         tiles = np.empty((-(-len(rows) // LANES), words.shape[1], LANES), dtype=np.uint64)
@@ -226,12 +235,6 @@ def _words(spins: SpinMatrix) -> NDArray[np.uint64]:
     words = np.zeros((len(spins), 8 * -(-spins.shape[1] // 64)), dtype=np.uint8)
     words[:, : bits.shape[1]] = bits
     return words.view("<u8")
-
-
-def _is_real(example_count: int) -> NDArray[np.uint64]:
-    """Return, by block, a mask of the lanes that hold an example."""
-    lanes = np.arange(-(-example_count // LANES) * LANES) < example_count
-    return np.packbits(lanes, bitorder="little").view("<u8")
 
 
 def require_acyclic(topology: Topology) -> None:
@@ -271,17 +274,34 @@ def require_pairwise(problem: TrainingProblem) -> None:
         )
 
 
-def _kind_and_unit(problem: TrainingProblem, cost: Cost, most: float) -> tuple[Any, float]:
+def _whole_weights(problem: TrainingProblem, cost: Cost) -> tuple[IntVector, float]:
+    """Return the weights of examples as whole multiples of a unit, and that unit.
+
+    The unit is 1 if they are whole and small, else they are rounded to a part of the largest.
+    """
+    weights = problem.weight_of_example
+    largest = min(HEAVIEST, int(MOST) // _largest_sum(problem.topology, cost))
+    if weights.dtype.kind == "i" and weights.max(initial=1) <= largest:
+        return weights, 1.0
+    unit = float(weights.max()) / largest
+    return np.rint(weights / unit).astype(np.int64), unit
+
+
+def _kind_and_unit(
+    problem: TrainingProblem, cost: Cost, most: float, heaviest: int
+) -> tuple[Any, float]:
     """Return the integer type of the lanes, and their unit; a step costs at most `most`.
+
+    `heaviest` is the largest weight of an example.
 
     The type is int16 if sums and changes fit in a unit that represents the margin strength closely,
     else int32.
     """
     whole = 1.0 if cost.target_margin is None else 0.5  # an odd target gives halves
     gamma = float(problem.margin_strength) / whole
-    finest = _finest_parts(problem, cost, most, whole)
+    finest = _finest_parts(problem, cost, most, whole, heaviest)
     finest_small = min(finest, int(MOST_SMALL * whole / most))
-    if _largest_sum(problem.topology, cost) < 2**15 and finest_small >= 1:
+    if heaviest * _largest_sum(problem.topology, cost) < 2**15 and finest_small >= 1:
         parts, error = _closest(gamma, finest_small)
         if error <= CLOSE * gamma:
             return np.int16, whole / parts
@@ -293,7 +313,9 @@ def _kind_and_unit(problem: TrainingProblem, cost: Cost, most: float) -> tuple[A
     return np.int32, whole / parts
 
 
-def _finest_parts(problem: TrainingProblem, cost: Cost, most: float, whole: float) -> int:
+def _finest_parts(
+    problem: TrainingProblem, cost: Cost, most: float, whole: float, heaviest: int
+) -> int:
     """Return the largest number of units in a `whole` with which no sum overflows."""
     topology, count = problem.topology, problem.example_count
     in_a_lane = -(-count // LANES) * most
@@ -305,7 +327,7 @@ def _finest_parts(problem: TrainingProblem, cost: Cost, most: float, whole: floa
         )
     outputs = topology.output_count * _largest_sum(topology, cost)
     margins = problem.margin_strength * (topology.arc_count + topology.neuron_count)
-    in_all = max(1.0, float(count * (outputs + margins)))
+    in_all = max(1.0, float(heaviest * count * (outputs + margins)))
     return max(1, int(min(MOST * whole / in_a_lane, MOST_ENERGY * whole / in_all)))
 
 

@@ -214,7 +214,7 @@ def _offset(problem: TrainingProblem) -> float:
     """Return the part of H that the kernels leave out: least margins, constants of other terms."""
     terms = problem.topology.fan_in[problem.topology.input_count :] + 1
     least = terms % 2  # margin of a just satisfied -1
-    margin = problem.margin_strength * problem.example_count * int(least.sum())
+    margin = problem.margin_strength * problem.weight_of_example.sum() * int(least.sum())
     squares = (np.diff(problem.topology.levelled_weights[0]) ** 2).sum()
     decay = problem.decay_strength * int(squares)
     return float(problem.field.weights.sum() + problem.field.biases.sum() - margin + decay)

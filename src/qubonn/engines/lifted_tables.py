@@ -25,6 +25,7 @@ def energy_unit(problem: TrainingProblem, *, is_squared: bool) -> float:
     pulls = np.append(problem.field.weights, problem.field.biases)
     strengths = problem.margin_strength, problem.output_strength or 0, problem.decay_strength
     is_whole = all(float(strength).is_integer() for strength in [*strengths, *pulls.tolist()])
+    is_whole &= problem.weight_of_example.dtype.kind == "i"
     largest = _largest_energy(problem, is_squared)
     if largest >= MOST:
         raise RangeError(
@@ -56,6 +57,8 @@ def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> An
     loops = loops[np.argsort(rank_of_arc[loops], kind="stable")]
     is_free_output = free >= topology.outputs.start
     wanted = np.zeros((problem.example_count, len(free)), dtype=np.int8)
+    weights = problem.weight_of_example
+    penalty = np.where(is_free_output, problem.output_strength or 0, 0)
     wanted[:, is_free_output] = problem.output_spins[:, : is_free_output.sum()] > 0
     return kernels.Circuit(
         input_count=topology.input_count,
@@ -78,11 +81,11 @@ def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> An
         self_starts=starts_of(rank_of_arc[loops], len(free)),
         self_weight=topology.weight_of[loops],
         wanted=wanted,
-        output_penalty=np.where(is_free_output, _units(problem.output_strength or 0, unit), 0),
+        output_penalty=_units(weights[:, None] * penalty, unit),
         pull=_units(2 * np.append(problem.field.weights, problem.field.biases), unit),
-        margin_gap=_units(2 * problem.margin_strength * (fan_in % 2), unit),
-        violation=int(_units(1, unit)),
-        margin=int(_units(2 * problem.margin_strength, unit)),
+        margin_gap=_units(2 * problem.margin_strength * weights[:, None] * (fan_in % 2), unit),
+        violation=_units(weights, unit),
+        margin=_units(2 * problem.margin_strength * weights, unit),
         is_squared=is_squared,
     )
 
@@ -134,8 +137,10 @@ def _units(values: Any, unit: float) -> NDArray[np.int64]:
 def _largest_energy(problem: TrainingProblem, is_squared: bool) -> float:
     terms = problem.topology.fan_in[problem.topology.input_count :] + 1.0
     worst = terms**2 / 4 + terms if is_squared else terms
-    sites = problem.example_count * float((worst + problem.margin_strength * terms).sum())
-    outputs = problem.output_spins.size * float(problem.output_strength or 0)
+    weights = problem.weight_of_example
+    sites = float(weights.sum()) * float((worst + problem.margin_strength * terms).sum())
+    outputs = problem.topology.output_count * float(weights.sum())
+    outputs *= float(problem.output_strength or 0)
     pull = float(np.abs(problem.field.weights).sum() + np.abs(problem.field.biases).sum())
     squares = float((np.diff(problem.topology.levelled_weights[0]) ** 2).sum())
     return sites + outputs + 2 * pull + problem.decay_strength * squares

@@ -77,5 +77,4 @@ def _root(topology: Topology, *, is_output: bool) -> float:
 
 def compile_kernels(engine: ForwardAnnealing, problem: TrainingProblem) -> None:
     """Compile the kernels, once per machine; two examples suffice to choose them."""
-    few = replace(problem, inputs=problem.input_spins[:2], outputs=problem.output_spins[:2])
-    replace(engine, sweep_count=1).solve(few, time_limit=1e-3)
+    replace(engine, sweep_count=1).solve(problem.of_examples(slice(2)), time_limit=1e-3)

@@ -257,7 +257,7 @@ def _pilot(
         return replace(engine, sweep_count=1), problem, 1.0
     count = problem.example_count
     size = round(float(engine.batches.sizes(engine.sweep_count, count).mean()))
-    batch = replace(problem, inputs=problem.input_spins[:size], outputs=problem.output_spins[:size])
+    batch = problem.of_examples(slice(size))
     pilot = replace(
         engine, sweep_count=PILOT_BATCHES, batches=GrowingBatches(first=size, last=size)
     )

@@ -22,11 +22,11 @@ NAMED = ("activation", "product", "margin", "field", "output", "decay")  # not i
 class Terms:
     """Each term of the Hamiltonian before its factor, and the total with the factors."""
 
-    activation: int  # H1
-    product: int  # H2
-    margin: int  # H_som
+    activation: int | float  # H1
+    product: int | float  # H2
+    margin: int | float  # H_som
     field: int | float  # H_ext
-    output: int  # wrong outputs; 0 where outputs are fixed
+    output: int | float  # wrong outputs; 0 where outputs are fixed
     total: int | float
     others: Mapping[str, int | float] = made_by(default_factory=dict)  # extra terms, by name
     decay: int = 0  # of weights of several levels

@@ -5,17 +5,20 @@ Paper, eq:training, eq:training-som and eq:augmented-training in one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import (
     BitVector,
+    IntVector,
     SpinMatrix,
     require_memory,
     require_real_matrix,
+    require_real_vector,
     require_spin_matrix,
     require_strength,
 )
@@ -42,6 +45,7 @@ from qubonn.quadratic import Hamiltonian, Qubo
 from qubonn.topology import Topology
 
 BYTES_PER_TERM = 64  # of an unmerged term at the peak of building
+LARGEST_WHOLE = 2**31  # of weights of examples that are kept as whole numbers
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,9 @@ class TrainingProblem:
     (positive is +1, the rest -1); outputs are -1 or +1. Outputs are fixed, or, with
     `output_strength`, left free with that penalty for each wrong one. `decay_strength` times the
     sum of squares of all weights of several levels, and `extra_terms`, are added to the energy:
-    samplers minimise any term, engines refuse those that they do not support.
+    samplers minimise any term, engines refuse those that they do not support. The energy of each
+    example, its part of H1, H2, H_som and the wrong outputs, is multiplied by its weight in
+    `example_weights`; 2 is the same as giving the example twice.
 
     >>> problem = TrainingProblem(Topology.dense(2, 1), [[1, 1], [1, -1]], [[1], [-1]])
     >>> problem.qubo()
@@ -107,6 +113,7 @@ class TrainingProblem:
     output_strength: float | None = None
     extra_terms: Sequence[Term] = ()
     decay_strength: float = 0
+    example_weights: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         # checked, frozen and as spins before anything is built on them
@@ -131,6 +138,8 @@ class TrainingProblem:
             )
         self.field.require_fit(self.topology)
         object.__setattr__(self, "extra_terms", tuple(self.extra_terms))
+        weights = _example_weights(self.example_weights, len(inputs))
+        object.__setattr__(self, "example_weights", weights)
         names = [term.name for term in self.energy_terms]
         if len(set(names)) < len(names):
             raise RangeError(f"each term must have a name of its own; got {', '.join(names)}")
@@ -149,6 +158,22 @@ class TrainingProblem:
     def output_spins(self) -> SpinMatrix:
         """Wanted outputs, examples x outputs."""
         return self.outputs  # type: ignore[return-value]
+
+    @property
+    def weight_of_example(self) -> NDArray[Any]:
+        """The weight of each example; whole numbers as int64."""
+        given: NDArray[Any] | None = self.example_weights  # type: ignore[assignment]
+        return np.ones(self.example_count, dtype=np.int64) if given is None else given
+
+    def of_examples(self, rows: IntVector | slice) -> "TrainingProblem":
+        """Return the problem of some of the examples."""
+        weights = self.example_weights
+        return replace(
+            self,
+            inputs=self.input_spins[rows],
+            outputs=self.output_spins[rows],
+            example_weights=None if weights is None else self.weight_of_example[rows],
+        )
 
     @property
     def has_fixed_outputs(self) -> bool:
@@ -179,7 +204,8 @@ class TrainingProblem:
         bits[:, : topology.input_count] = topology.with_constant(self.input_spins) > 0
         if self.has_fixed_outputs:
             bits[:, topology.outputs.start :] = self.output_spins > 0
-        return Variables(structure_of(topology, self.has_fixed_outputs), bits)
+        weights = None if self.example_weights is None else self.weight_of_example
+        return Variables(structure_of(topology, self.has_fixed_outputs), bits, weights)
 
     @property
     def size(self) -> ProblemSize:
@@ -325,3 +351,21 @@ class TrainingProblem:
                 f"has {known_spins[example, node]:+d}"
             )
         return spins
+
+
+def _example_weights(values: ArrayLike | None, count: int) -> NDArray[Any] | None:
+    """Return checked, frozen weights, int64 if all are whole; None if all are 1."""
+    if values is None:
+        return None
+    weights = require_real_vector("example_weights", values, count=count, of="example")
+    if (weights < 0).any() or not (weights > 0).any():
+        raise RangeError(
+            "example_weights must not be negative, and some must be positive; "
+            f"got weights from {weights.min()} to {weights.max()}"
+        )
+    if (weights == 1).all():
+        return None
+    is_whole = (weights == np.rint(weights)).all() and weights.max() < LARGEST_WHOLE
+    weights = weights.astype(np.int64 if is_whole else np.float64)
+    weights.setflags(write=False)
+    return weights

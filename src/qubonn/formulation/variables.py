@@ -33,6 +33,17 @@ class Variables:
 
     structure: Structure
     known_bits: BitMatrix
+    example_weights: NDArray[Any] | None = None  # factors of the examples' energies; None: all 1
+
+    @property
+    def scale(self) -> Any:
+        """The examples' weights as a column, to multiply matrices of examples x anything."""
+        return 1 if self.example_weights is None else self.example_weights[:, None]
+
+    def total(self, values: NDArray[Any]) -> int | float:
+        """Return the sum of all values, a row for each example, times the examples' weights."""
+        found: int | float = (self.scale * values).sum().item()
+        return found
 
     @property
     def topology(self) -> Topology:

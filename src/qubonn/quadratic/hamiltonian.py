@@ -117,27 +117,34 @@ class AffineForms:
     shared_values: NDArray[np.int8]  # G x K x A, or 1 x K x A
     own: NDArray[np.int64]  # G x K x B variable numbers
     own_values: NDArray[np.int64]  # B
+    weights: NDArray[Any] | None = None  # K, factors of the squares; None: all 1
 
 
 def sum_of_squares(forms: AffineForms) -> Hamiltonian:
-    """Return the sum over all forms of the form squared."""
+    """Return the sum over all forms of the form squared, times its weight."""
     values = forms.shared_values[..., :, None] * (2 * forms.own_values)
+    squares = forms.constants**2
+    if forms.weights is not None:
+        values, squares = values * forms.weights[:, None, None], squares * forms.weights
     shared_with_own = forms.shared[:, None, :, None], forms.own[:, :, None, :], values
     parts = (_shared_with_shared(forms), shared_with_own, _own_with_own(forms))
-    return Hamiltonian(parts, int((forms.constants**2).sum()))
+    return Hamiltonian(parts, squares.sum().item())
 
 
 def _shared_with_shared(forms: AffineForms) -> Part:
     # float64 products of small integers are exact and run in BLAS
     values = forms.shared_values.astype(np.float64)
-    gram = values.transpose(0, 2, 1) @ values
-    alone = 2 * (forms.constants[:, None, :] @ values)[:, 0]
+    weighed = values if forms.weights is None else values * forms.weights[:, None]
+    gram = values.transpose(0, 2, 1) @ weighed
+    alone = 2 * (forms.constants[:, None, :] @ weighed)[:, 0]
     first, second, factor, diagonal = _pairs(forms.shared.shape[1])
     terms = factor * gram[:, first, second]
     if len(terms) < len(alone):  # the groups share their values, not their constants
         terms = np.repeat(terms, len(alone), axis=0)
     terms[:, diagonal] += alone
-    return forms.shared[:, first], forms.shared[:, second], terms.astype(np.int64)
+    if forms.weights is None or forms.weights.dtype.kind == "i":
+        terms = terms.astype(np.int64)
+    return forms.shared[:, first], forms.shared[:, second], terms
 
 
 def _own_with_own(forms: AffineForms) -> Part:
@@ -146,6 +153,8 @@ def _own_with_own(forms: AffineForms) -> Part:
     terms = np.empty((*forms.constants.shape, len(first)), dtype=np.int64)
     terms[...] = factor * values[first] * values[second]
     terms[..., diagonal] += 2 * forms.constants[..., None] * values
+    if forms.weights is not None:
+        terms = terms * forms.weights[:, None]
     return forms.own[..., first], forms.own[..., second], terms
 
 

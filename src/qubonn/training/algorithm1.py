@@ -231,6 +231,7 @@ class _Iterations:
                 topology=thinning.topology,
                 inputs=batch.inputs[:, thinning.input_columns],
                 outputs=batch.outputs,
+                example_weights=batch.weights,
                 field=thinned_field(self.field, thinning),
             ),
             self.solver,
@@ -316,7 +317,8 @@ class _Iterations:
             raise RangeError("batches must hold at least one batch; got none")
         if self.dropout.final == "none":
             return problem
-        return replace(problem, inputs=self.batch.inputs, outputs=self.batch.outputs)
+        inputs, outputs, _, weights = self.batch
+        return replace(problem, inputs=inputs, outputs=outputs, example_weights=weights)
 
     # ---- of every training ----
 

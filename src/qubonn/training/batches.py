@@ -22,6 +22,7 @@ class Batch(NamedTuple):
     inputs: Any
     outputs: Any
     rows: IntVector | None = None
+    weights: Any = None  # of the examples; None: all 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +43,7 @@ class Batches:
     size: int
     seed: int = 0
     epoch_count: int | None = None
+    weights: Any = None  # of the examples; None: all 1
 
     def __post_init__(self) -> None:
         require_count("size", self.size)
@@ -74,7 +76,8 @@ class Batches:
             order = np.random.default_rng(stream).permutation(self.example_count)
             for start in range(0, self.example_count, self.size):
                 rows = order[start : start + self.size]
-                yield Batch(self.inputs[rows], self.outputs[rows], rows)
+                weights = None if self.weights is None else self.weights[rows]
+                yield Batch(self.inputs[rows], self.outputs[rows], rows, weights)
 
     def __repr__(self) -> str:
         return f"Batches({self.batch_count} of {self.size} examples an epoch)"
@@ -85,10 +88,13 @@ def batches_for(
 ) -> Iterable[Any]:
     """Return the batches of a run: all examples each time, cut from the problem, or as given."""
     if batches is None:
-        return repeat(Batch(problem.input_spins, problem.output_spins))
+        return repeat(
+            Batch(problem.input_spins, problem.output_spins, weights=problem.example_weights)
+        )
     if isinstance(batches, (int, np.integer)):
         size, epochs = require_count("batches", batches), 1 if is_one_epoch else None
-        return Batches(problem.input_spins, problem.output_spins, size, seed, epochs)
+        examples = problem.input_spins, problem.output_spins
+        return Batches(*examples, size, seed, epochs, problem.example_weights)
     if isinstance(batches, (str, bytes, np.ndarray)) or not isinstance(batches, Iterable):
         raise ShapeError(
             "batches must be a batch size, a Batches(...) or an iterable of (inputs, outputs); "
@@ -118,7 +124,9 @@ def checked(problem: TrainingProblem, given: Any, number: int) -> Batch:
         )
     batch = Batch(*given)
     try:
-        whole = replace(problem, inputs=batch.inputs, outputs=batch.outputs)
+        whole = replace(
+            problem, inputs=batch.inputs, outputs=batch.outputs, example_weights=batch.weights
+        )
     except QubonnError as error:
         raise type(error)(f"batch {number}: {error}") from None
-    return Batch(whole.input_spins, whole.output_spins, batch.rows)
+    return Batch(whole.input_spins, whole.output_spins, batch.rows, whole.example_weights)

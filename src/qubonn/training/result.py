@@ -6,6 +6,7 @@ Problem, replicas or networks -> distinct networks, their order by true energy, 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import ceil
 from typing import Any, Literal
 
 import numpy as np
@@ -157,7 +158,7 @@ class TrainingResult:
         activations of its own; `violation_count` replaces them by those of the forward pass. Where
         outputs are free, wrong ones count too.
         """
-        return self.found_violations.count + self.found_terms.output
+        return self.found_violations.count + ceil(self.found_terms.output)
 
     @property
     def found_violations(self) -> Violations:
@@ -233,4 +234,4 @@ class TrainingResult:
 
 def unsatisfied_count(certificate: Certificate) -> int:
     """Return the number of violated constraints; wrong outputs count where they are free."""
-    return certificate.violations.count + certificate.terms.output
+    return certificate.violations.count + ceil(certificate.terms.output)

@@ -37,9 +37,9 @@ class ActivationTerm:
             [sum_of_squares(_affine_forms(variables, alike)) for alike in variables.structure.alike]
         )
 
-    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int | float:
         """Return the sum of squared residuals."""
-        return int((residuals(variables, assignment) ** 2).sum())
+        return variables.total(residuals(variables, assignment) ** 2)
 
 
 def coupling_bound(variables: Variables) -> int:
@@ -72,6 +72,7 @@ def _affine_forms(variables: Variables, alike: Alike) -> AffineForms:
         shared_values=shared,
         own=_own_numbers(variables, alike, own_nodes),
         own_values=_own_values(alike.free_count, alike.top_bit, alike.is_known),
+        weights=variables.example_weights,
     )
 
 

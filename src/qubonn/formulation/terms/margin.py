@@ -29,12 +29,12 @@ class MarginTerm:
         """Return the sum over neurons and examples."""
         return _of_free_neurons(variables) + _of_known_neurons(variables)
 
-    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int | float:
         """Return the sum of all margins as activations and counts give them."""
         first, structure = variables.topology.input_count, variables.structure
         spins = assignment.activation_spins[:, first:].astype(np.int64)
         written = 2**structure.top_bit * (spins > 0) + assignment.counts - structure.shift
-        return int((spins * (2 * written - variables.topology.fan_in[first:] - 1)).sum())
+        return variables.total(spins * (2 * written - variables.topology.fan_in[first:] - 1))
 
 
 def _of_free_neurons(variables: Variables) -> Hamiltonian:
@@ -45,13 +45,14 @@ def _of_free_neurons(variables: Variables) -> Hamiltonian:
     least = _least(variables)[is_free]
     bits = np.flatnonzero(is_free[structure.count_neuron])
     s = variables.count_variables[:, bits]
-    weight = 2 * 2 ** structure.count_place[bits]  # of the bit in 2 * chi
+    scale = variables.scale
+    weight = scale * (2 * 2 ** structure.count_place[bits])  # of the bit in 2 * chi
     y_of_s = variables.activation_variables[:, first + structure.count_neuron[bits]]
     return (
-        Hamiltonian.linear(y, 2 ** (structure.top_bit[is_free] + 1) - 2 * least)
+        Hamiltonian.linear(y, scale * (2 ** (structure.top_bit[is_free] + 1) - 2 * least))
         + Hamiltonian.quadratic(y_of_s, s, 2 * weight)
         + Hamiltonian.linear(s, -weight)
-        + Hamiltonian.constant(variables.example_count * int(least.sum()))
+        + Hamiltonian.constant(variables.total(np.broadcast_to(least, y.shape)))
     )
 
 
@@ -64,8 +65,8 @@ def _of_known_neurons(variables: Variables) -> Hamiltonian:
     constant = own * (top * (own + 1) - _least(variables)[is_known])
     bits = np.flatnonzero(is_known[structure.count_neuron])
     rewards = spins[:, structure.count_neuron[bits]] * 2 * 2 ** structure.count_place[bits]
-    counts = Hamiltonian.linear(variables.count_variables[:, bits], rewards)
-    return counts + Hamiltonian.constant(int(constant.sum()))
+    counts = Hamiltonian.linear(variables.count_variables[:, bits], variables.scale * rewards)
+    return counts + Hamiltonian.constant(variables.total(constant))
 
 
 def _least(variables: Variables) -> IntVector:

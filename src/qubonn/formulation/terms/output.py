@@ -28,9 +28,10 @@ class OutputTerm:
         """Return the sum over outputs and examples."""
         y = variables.activation_variables[:, variables.topology.outputs.start :]
         wanted = (self.wanted_spins > 0).astype(np.int64)
-        return Hamiltonian.linear(y, 1 - 2 * wanted) + Hamiltonian.constant(int(wanted.sum()))
+        wrong = Hamiltonian.linear(y, variables.scale * (1 - 2 * wanted))
+        return wrong + Hamiltonian.constant(variables.total(wanted))
 
-    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int | float:
         """Count the wrong outputs."""
         first_output = variables.topology.outputs.start
-        return int((assignment.activation_spins[:, first_output:] != self.wanted_spins).sum())
+        return variables.total(assignment.activation_spins[:, first_output:] != self.wanted_spins)

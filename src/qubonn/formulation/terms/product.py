@@ -30,15 +30,15 @@ class ProductTerm:
         arcs, topology = variables.structure.product_arcs, variables.topology
         v = variables.weight_variables[topology.weight_of[arcs]]
         y = variables.activation_variables[:, topology.source_of[arcs]]
-        p = variables.product_variables
+        p, scale = variables.product_variables, variables.scale
         return (
-            Hamiltonian.quadratic(v, y, 1)
-            + Hamiltonian.quadratic(v, p, -2)
-            + Hamiltonian.quadratic(y, p, -2)
-            + Hamiltonian.linear(p, 3)
+            Hamiltonian.quadratic(v, y, scale)
+            + Hamiltonian.quadratic(v, p, -2 * scale)
+            + Hamiltonian.quadratic(y, p, -2 * scale)
+            + Hamiltonian.linear(p, 3 * scale)
         )
 
-    def evaluate(self, variables: Variables, assignment: Assignment) -> int:
+    def evaluate(self, variables: Variables, assignment: Assignment) -> int | float:
         """Return the same sum for the bits of an assignment."""
         if assignment.product_bits is None:
             return 0
@@ -46,4 +46,4 @@ class ProductTerm:
         v = np.int8(assignment.network.weight_spins[topology.weight_of[arcs]] > 0)
         y = np.int8(assignment.activation_spins[:, topology.source_of[arcs]] > 0)
         p = assignment.product_bits
-        return int((v * y - 2 * v * p - 2 * y * p + 3 * p).sum())
+        return variables.total(v * y - 2 * v * p - 2 * y * p + 3 * p)
