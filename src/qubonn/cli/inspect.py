@@ -10,8 +10,9 @@ import qubonn as qn
 from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.predict import LoadedModel, load_model
-from qubonn.cli.qubo import problem_facts, qubo_document, qubo_facts
+from qubonn.cli.qubo import problem_facts, qubo_document
 from qubonn.cli.screen import Screen
+from qubonn.drawing.cards import qubo_facts
 from qubonn.errors import FileFormatError, RangeError
 
 Facts = list[tuple[str, str]]

@@ -30,7 +30,7 @@ TERMS = ("activation", "product", "margin", "output")  # that a file of a proble
 STRENGTHS = ("product_strength", "margin_strength", "output_strength")  # of these
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PosedProblem:
     """A training problem with its encoding and the names of its columns, for a solver elsewhere."""
 
@@ -97,6 +97,9 @@ class PosedProblem:
             for number, network in enumerate(networks)
         ]
         return set_fitted(classifier, self.encoding, members, column_count=self.column_count)
+
+    def __repr__(self) -> str:
+        return f"PosedProblem({self.column_count} columns, {self.problem!r})"
 
 
 def pose(

@@ -217,6 +217,9 @@ class BinaryNetwork:
     def __repr__(self) -> str:
         return f"BinaryNetwork({self.topology!r})"
 
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
 
 def network_arrays(network: BinaryNetwork) -> dict[str, NDArray[Any]]:
     """Return the parts of a network's file."""

@@ -105,6 +105,9 @@ class Committee:
     def __repr__(self) -> str:
         return f"Committee({len(self)} x {self.members[0]!r}, {self.reading})"
 
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
 
 def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:
     """Return the parts of a committee's file: those of its first network, and all parameters."""
