@@ -10,7 +10,6 @@ import qubonn as qn
 from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
-from qubonn.drawing.cards import qubo_facts
 
 
 @click.command(
@@ -66,6 +65,8 @@ def command(
     Solve it with any machine or program, then pass the samples to  qubonn decode.  The second
     file, OUT.problem.npz, describes the bits; decode needs it, so keep the two together.
     """
+    from qubonn.drawing.cards import qubo_facts
+
     table = reading.read_labelled(data, screen).some_per_class(per_class, seed)
     posed = qn.pose(
         table.inputs,

@@ -23,7 +23,6 @@ from qubonn.errors import AlphabetError, FitInterrupted, QubonnError, ShapeError
 if TYPE_CHECKING:
     from qubonn.datasets import Table
 
-SHOWN_CLASSES = 12  # of a confusion matrix
 MARGIN_EXAMPLES = 1000  # that margins are computed on
 
 
@@ -245,8 +244,6 @@ def _report(
     screen: Screen, classifier: "qn.QuboClassifier", train: "Table", test: "Table | None", out: Path
 ) -> float:
     """Evaluate and write the model, print its scores; return the accuracy, on the test if any."""
-    from sklearn.metrics import confusion_matrix
-
     tables = {"training": train} | ({} if test is None else {"test": test})
     predicted = {name: classifier.predict(table.inputs) for name, table in tables.items()}
     right = {name: int((predicted[name] == tables[name].known_labels).sum()) for name in tables}
@@ -268,11 +265,8 @@ def _report(
         ("margins", f"S1 = {margins.s1}, S2 = {margins.s2} (best network)"),
         ("model", f"{out}, {out.stat().st_size:,} bytes"),
     )
-    if test is not None and len(classes) <= SHOWN_CLASSES:
-        counts = confusion_matrix(test.known_labels, predicted["test"], labels=classes).tolist()
-        screen.say("\nTest examples: rows are actual classes, columns are predicted classes")
-        lines = [[str(name), *row] for name, row in zip(classes, counts, strict=True)]
-        screen.table(["", *map(str, classes)], lines)
+    if test is not None:
+        screen.confusion("Test examples", classes, test.known_labels, predicted["test"])
     screen.document(
         examples=len(train),
         columns=train.column_count,

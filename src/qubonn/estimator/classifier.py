@@ -15,6 +15,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from qubonn import __version__
 from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding import CodeBook
 from qubonn.encoding.labels import require_classes
@@ -120,6 +121,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         By how many pixels images were shifted.
     is_interrupted_ : bool
         Whether Ctrl-C ended the training.
+    example_count_, version_ : int or None, str or None
+        Number of training examples, and the version of qubonn; None if a file does not have them.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -197,7 +200,14 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise KeyboardInterrupt
         design = recipe.design if self.topology is None else None
         set_fitted(
-            self, encoding, members, shift=shift, design=design, is_interrupted=is_interrupted
+            self,
+            encoding,
+            members,
+            shift=shift,
+            design=design,
+            is_interrupted=is_interrupted,
+            example_count=problem.example_count // recipe.copy_count,
+            version=__version__,
         )
         if is_interrupted:
             self._warn_of_interruption()
@@ -388,6 +398,8 @@ def set_fitted(
     design: Design | None = None,
     shift: int = 0,
     is_interrupted: bool = False,
+    example_count: int | None = None,
+    version: str | None = None,
 ) -> QuboClassifier:
     """Set the fitted attributes, all at once; the number of columns too unless it is set."""
     if column_count is not None:
@@ -400,4 +412,5 @@ def set_fitted(
     classifier.committee_ = Committee(networks, encoding.book.reading)
     classifier.violation_count_ = min(member.violation_count for member in classifier.members_)
     classifier.is_interrupted_ = is_interrupted
+    classifier.example_count_, classifier.version_ = example_count, version
     return classifier
