@@ -133,7 +133,7 @@ def command(
     if training.shifts not in (0, "auto") and not has_images:
         raise click.UsageError("--shifts needs images: pass --image ROWSxCOLUMNS for CSV files")
     classifier = _classifier(networks, out if resume else None)
-    classifier.set_params(**vars(training), verbose=screen.is_watched)
+    classifier.set_params(**vars(training), verbose=True)
     end = _fit(classifier, train, screen)
     accuracy = _report(screen, classifier, train, test, out)
     if end == OK and testing.at_least is not None and accuracy < testing.at_least:

@@ -22,7 +22,7 @@ from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
-from qubonn.estimator.designs import CANDIDATES, Design, choose
+from qubonn.estimator.designs import CANDIDATES, FEWEST, Design, choose
 from qubonn.estimator.members import (
     Member,
     Recipe,
@@ -100,7 +100,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Members trained at the same time, by joblib; on a Dask cluster with
         ``joblib.parallel_config(backend="dask")``.
     verbose : bool
-        Show a progress bar.
+        Show the progress: a bar on a terminal, otherwise a line from time to time.
 
     Attributes
     ----------
@@ -342,7 +342,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             watch.restart()
         seconds = watch.seconds_left * COMPARING_SHARE
         spins = problem.input_spins
-        return choose(CANDIDATES, spins, class_of, book, seed=seed, seconds=seconds)
+        is_shown = bool(self.verbose) and len(class_of) >= FEWEST
+        with reporting(is_shown, f"comparing {len(CANDIDATES)} designs"):
+            return choose(CANDIDATES, spins, class_of, book, seed=seed, seconds=seconds)
 
     def _kept_shift(self, topology: Topology, shift: int, *, is_image: bool) -> int:
         """Return the shift of the members that are kept, or raise if they are not comparable."""
