@@ -111,6 +111,8 @@ def test_pixels_that_matter_are_an_image(tmp_path: Path, call: Call) -> None:
     page = read("report.html")
     assert "Pixels that matter" in page.words
     assert "image" in page.tags
+    np.savez(tmp_path / "bare.npz", X=images)
+    assert "needs labels" in call("report", "i.qubonn", "bare.npz", code=2).stderr
 
 
 def test_bare_networks_and_committees_are_reported_with_the_sorted_labels(
@@ -144,6 +146,7 @@ def test_a_file_with_several_other_columns_needs_a_target(
     flowers.write_text("\n".join([lines[0].replace(",1", ",extra"), *lines[1:]]))
     assert "needs --target" in call("report", model, flowers, code=2).stderr
     call("report", model, flowers, "-t", "kind")
+    call("report", model, flowers, "--drop", "extra")
 
 
 def test_a_model_needs_one_file_of_examples(model: Path, flowers: Path, call: Call) -> None:

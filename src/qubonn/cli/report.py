@@ -158,7 +158,10 @@ def _report_model(
     from qubonn.storage import write_whole
 
     model = load_model(path)
-    table = model.read(data, replace(reading, target=reading.target or _target(model, data)))
+    reading = replace(reading, target=reading.target or _target(model, data, reading))
+    table = model.read(data, reading)
+    if table.labels is None:
+        raise click.UsageError(f"{data} needs labels: pass --labels for IDX, --target for npz")
     with screen.working("Evaluating the model ..."):
         scores = _scores(model, table, seed)
         page = model_page(model, table, scores)
@@ -178,7 +181,7 @@ def _report_model(
     )
 
 
-def _target(model: LoadedModel, data: Path) -> str | None:
+def _target(model: LoadedModel, data: Path, reading: options.Reading) -> str | None:
     """Return the only column of a CSV file that is no column of the model; None for other files."""
     from qubonn.datasets.table import open_rows
 
@@ -186,8 +189,10 @@ def _target(model: LoadedModel, data: Path) -> str | None:
         return None
     others: list[str] = []
     if model.names is not None and str(data) != "-":
-        with open_rows(data) as rows:
-            others = [title for title in rows.titles if title not in model.names]
+        known = {*model.names, *reading.drop}
+        form = {"has_header": reading.has_header, "separator": reading.separator}
+        with open_rows(data, **form) as rows:  # type: ignore[arg-type]
+            others = [title for title in rows.titles if title not in known]
     if len(others) != 1:
         raise click.UsageError(f"{data} needs --target, the column of labels")
     return others[0]

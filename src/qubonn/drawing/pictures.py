@@ -155,7 +155,7 @@ def histogram_svg(title: str, x_label: str, values: Mapping[str, NDArray[Any]]) 
         for (name, some), colour in zip(values.items(), colours, strict=False):
             share = np.full(len(some), 1 / len(some))
             axes.hist(some, edges, weights=share, color=colour, alpha=0.55, label=name)
-        if edges[0] < 0:
+        if edges[0] < -0.5:  # there are negative values
             axes.axvline(0, color=palette.MUTED, lw=1)
         axes.set(xlabel=x_label, ylabel="share")
         axes.grid(axis="y")
