@@ -70,6 +70,7 @@ def test_a_model_and_its_data_become_a_page(model: Path, flowers: Path, call: Ca
     ):
         assert fact in page.text
     assert page.tags.count("svg") == 3
+    assert not qn.load(model).verbose  # type: ignore[union-attr]
 
 
 def test_the_page_loads_nothing(model: Path, flowers: Path, call: Call) -> None:

@@ -190,8 +190,7 @@ def _target(model: LoadedModel, data: Path, reading: options.Reading) -> str | N
     others: list[str] = []
     if model.names is not None and str(data) != "-":
         known = {*model.names, *reading.drop}
-        form = {"has_header": reading.has_header, "separator": reading.separator}
-        with open_rows(data, **form) as rows:  # type: ignore[arg-type]
+        with open_rows(data, has_header=reading.has_header, separator=reading.separator) as rows:
             others = [title for title in rows.titles if title not in known]
     if len(others) != 1:
         raise click.UsageError(f"{data} needs --target, the column of labels")

@@ -135,6 +135,7 @@ def command(
     classifier = _classifier(networks, out if resume else None)
     classifier.set_params(**vars(training), verbose=True)
     end = _fit(classifier, train, screen)
+    classifier.set_params(verbose=False)  # in the file
     accuracy = _report(screen, classifier, train, test, out)
     if end == OK and testing.at_least is not None and accuracy < testing.at_least:
         screen.note(f"Accuracy {accuracy:.4f} is below the required {testing.at_least:g}")
