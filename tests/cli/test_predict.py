@@ -134,3 +134,11 @@ def test_wrong_input_ends_with_2_and_one_sentence(
     assert result.stdout == ""
     assert words in result.stderr
     assert result.stderr.splitlines()[-1].startswith("Error: ")
+
+
+def test_a_confusion_matrix_follows_predictions_in_a_file(
+    model: Path, flowers: Path, call: Callable[..., Result]
+) -> None:
+    shown = call("predict", model, flowers, "-t", "kind", "-o", "p.csv").stdout
+    assert "actual \\ predicted" in shown
+    assert "actual" not in call("predict", model, flowers, "-t", "kind").stdout

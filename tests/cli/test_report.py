@@ -2,8 +2,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import Result
+
+import qubonn as qn
+from drawing.html_reading import Elements
 
 Call = Callable[..., Result]
 
@@ -41,3 +45,111 @@ def test_options_of_markdown_need_it(store: Path, call: Call) -> None:
 
 def test_a_folder_without_stores_is_refused(tmp_path: Path, call: Call) -> None:
     assert "there are none" in call("report", tmp_path, code=2).stderr
+
+
+# ---- models ----
+
+
+def read(path: str) -> Elements:
+    return Elements(Path(path).read_text("utf-8"))
+
+
+def test_a_model_and_its_data_become_a_page(model: Path, flowers: Path, call: Call) -> None:
+    output = call("report", model, flowers, "-o", "flowers.html").stdout
+    assert "balanced accuracy" in output
+    page = read("flowers.html")
+    assert "flowers.qubonn on flowers.csv" in page.text
+    for heading in ("Scores", "Confusion matrix", "Calibration", "Columns that matter", "Margins"):
+        assert heading in page.words
+    for fact in (
+        "predicted",
+        "actual",
+        "bytes, packed",
+        "ForwardAnnealing",
+        "training examples 48",
+    ):
+        assert fact in page.text
+    assert page.tags.count("svg") == 3
+    assert not qn.load(model).verbose  # type: ignore[union-attr]
+
+
+def test_the_page_loads_nothing(model: Path, flowers: Path, call: Call) -> None:
+    call("report", model, flowers)
+    page = read("report.html")
+    assert not {"script", "link", "iframe", "object"} & set(page.tags)
+    links = [value or "" for name, value in page.attributes if name in ("src", "href")]
+    assert [link for link in links if not link.startswith("#")] == []
+
+
+def test_programs_get_the_scores(
+    model: Path, flowers: Path, call_json: Callable[..., dict[str, Any]]
+) -> None:
+    said = call_json("report", model, flowers, "-t", "kind")
+    assert said["accuracy"] >= 0.9
+    assert said["written"] == ["report.html"]
+
+
+def test_hostile_names_and_labels_stay_text(tmp_path: Path, call: Call) -> None:
+    hostile = "<script>alert('$x$')</script>"
+    rows = [f"{n},{-n},{hostile if n % 2 else 'b & c'}" for n in range(20)]
+    path = tmp_path / "hostile.csv"
+    path.write_text("\n".join([f"{hostile},b,kind", *rows]))
+    call("train", path, "-t", "kind", "--hidden", 2, "--committee", 1, "-o", "h.qubonn")
+    call("report", "h.qubonn", path)
+    page = read("report.html")
+    assert "script" not in page.tags
+    assert hostile in page.words
+
+
+def test_pixels_that_matter_are_an_image(tmp_path: Path, call: Call) -> None:
+    generator = np.random.default_rng(0)
+    labels = np.arange(40) % 2
+    images = generator.normal(size=(40, 4, 3)) + 2 * labels[:, None, None]
+    np.savez(tmp_path / "images.npz", X=images, y=labels)
+    given = ("--hidden", 2, "--committee", 1, "--shifts", 0)
+    call("train", "images.npz", *given, "-o", "i.qubonn")
+    call("report", "i.qubonn", "images.npz")
+    page = read("report.html")
+    assert "Pixels that matter" in page.words
+    assert "image" in page.tags
+    np.savez(tmp_path / "bare.npz", X=images)
+    assert "needs labels" in call("report", "i.qubonn", "bare.npz", code=2).stderr
+
+
+def test_bare_networks_and_committees_are_reported_with_the_sorted_labels(
+    gates: Path, call: Call
+) -> None:
+    network = qn.BinaryNetwork(qn.Topology.dense(2, 1), [-1, -1], [1])
+    network.save("network.qubonn")
+    qn.Committee([network] * 3).save("committee.qubonn")
+    for name in ("network.qubonn", "committee.qubonn"):
+        call("report", name, gates, "-t", "gate")
+        text = read("report.html").text
+        assert "the file holds networks only" in text
+        assert "open (-1), shut (+1)" in text
+
+
+def test_the_errors_of_many_classes_are_listed(
+    model: Path, flowers: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qubonn.cli.report.MOST_CLASSES", 2)
+    flowers.write_text(flowers.read_text().replace("small", "tiny", 1))
+    call("report", model, flowers, "-t", "kind")
+    text = read("report.html").text
+    assert "There are 4 classes" in text
+    assert "1 examples have labels that the model does not know" in text
+
+
+def test_a_file_with_several_other_columns_needs_a_target(
+    model: Path, flowers: Path, call: Call
+) -> None:
+    lines = [f"{line},1" for line in flowers.read_text().splitlines()]
+    flowers.write_text("\n".join([lines[0].replace(",1", ",extra"), *lines[1:]]))
+    assert "needs --target" in call("report", model, flowers, code=2).stderr
+    call("report", model, flowers, "-t", "kind")
+    call("report", model, flowers, "--drop", "extra")
+
+
+def test_a_model_needs_one_file_of_examples(model: Path, flowers: Path, call: Call) -> None:
+    assert "qubonn report MODEL DATA" in call("report", model, code=2).stderr
+    assert "need a store" in call("report", model, flowers, "--markdown", code=2).stderr

@@ -60,3 +60,17 @@ def test_with_json_there_is_one_document_and_nothing_else(
     output = capsys.readouterr()
     assert json.loads(output.out) == {"a": 1}
     assert output.err == "remark\n"
+
+
+def test_a_confusion_matrix_names_its_axes(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen()
+    screen.confusion("Examples", ["a", "b"], ["a", "b", "b"], ["a", "a", "b"])
+    assert capsys.readouterr().out.splitlines() == [
+        "",
+        "Examples",
+        "actual \\ predicted  a  b",
+        "a                   1  0",
+        "b                   1  1",
+    ]
+    screen.confusion("Examples", list(range(13)), [0], [1])
+    assert capsys.readouterr().out == ""

@@ -230,6 +230,10 @@ def test_a_sum_of_zero_is_grey() -> None:
     axes = topology.draw(blank(), weight_spins=[1, -1])
     (colour,) = np.asarray(collection(axes, "arcs").get_edgecolor())
     np.testing.assert_allclose(colour[:3], to_rgba(ARC)[:3])
+    legend = axes.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == ["weight > 0", "weight 0", "weight < 0"]
 
 
 @pytest.mark.parametrize("name", ["levels", "levels of a convolution", "constant"])

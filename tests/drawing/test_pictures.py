@@ -1,15 +1,21 @@
 import html
 import re
+from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 
 import qubonn as qn
 from qubonn.drawing.pictures import (
     MOST_CELLS,
+    _edges,
     bars_svg,
     coupling_blocks,
     curves_svg,
+    heat_svg,
+    histogram_svg,
     input_images,
+    reliability_svg,
 )
 
 
@@ -76,3 +82,25 @@ def test_a_flat_curve_can_be_drawn() -> None:
 def test_the_same_chart_has_the_same_text() -> None:
     first, second = (bars_svg("accuracy", {"one": 0.25}) for _ in range(2))
     assert first == second
+
+
+def test_a_reliability_chart_shows_the_number_of_examples_in_each_bin() -> None:
+    shares, counts = np.array([0.2, np.nan, 0.9]), np.array([1234, 0, 5])
+    chart = reliability_svg("reliability", shares, np.array([0.1, np.nan, 1.0]), counts)
+    ElementTree.fromstring(chart)
+    assert ">1,234</text>" in chart
+    assert ">probability of the predicted class</text>" in chart
+
+
+@pytest.mark.parametrize("values", [[0.5], [1.0, 1.0 + 1e-15], [3, 3, 3], [0, 1, 500], [-2.5, 7.0]])
+def test_a_histogram_holds_every_value(values: list[float]) -> None:
+    edges = _edges(np.array(values))
+    assert np.histogram(values, edges)[0].sum() == len(values)
+    assert 2 <= len(edges) <= 33
+    ElementTree.fromstring(histogram_svg("some", "value", {"a": np.array(values)}))
+
+
+def test_a_heat_map_is_an_image_inside_the_page() -> None:
+    chart = heat_svg("heat", np.zeros((3, 4)))
+    ElementTree.fromstring(chart)
+    assert "data:image/png;base64" in chart

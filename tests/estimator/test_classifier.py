@@ -350,3 +350,15 @@ def test_wrong_arguments_are_refused_in_fit(
     with pytest.raises(error, match=words):
         classifier.fit(*iris)
     assert not hasattr(classifier, "committee_")
+
+
+def test_a_verbose_fit_reports_the_comparison_and_the_members(
+    iris: Examples, capsys: pytest.CaptureFixture[str]
+) -> None:
+    classifier = qn.QuboClassifier(committee_size=1, random_state=0, verbose=True).fit(*iris)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "comparing 6 designs ..."
+    assert lines[1].startswith("comparing 6 designs: done, ")
+    assert "members of the committee ..." in lines
+    assert classifier.example_count_ == len(iris[1])
+    assert classifier.version_ == qn.__version__

@@ -291,3 +291,21 @@ def test_an_interrupted_classifier_is_still_interrupted_when_reloaded(
     copy = reloaded(classifier.set_params(solver="auto"), tmp_path / "c.qubonn")
     assert copy.is_interrupted_
     assert copy.members_[0].stop is Stop.INTERRUPTED
+
+
+def test_the_number_of_examples_and_the_version_are_kept(tmp_path: Path) -> None:
+    X = np.array([[0.0], [1.0], [2.0]])
+    classifier = qn.QuboClassifier(hidden=2, committee_size=1, random_state=0).fit(X, [0, 1, 1])
+    classifier.save(tmp_path / "m.qubonn")
+    loaded = qn.load(tmp_path / "m.qubonn")
+    assert isinstance(loaded, qn.QuboClassifier)
+    assert (loaded.example_count_, loaded.version_) == (3, qn.__version__)
+    classifier.example_count_ = classifier.version_ = None  # as older files
+    classifier.save(tmp_path / "old.qubonn")
+    old = qn.load(tmp_path / "old.qubonn")
+    assert isinstance(old, qn.QuboClassifier)
+    assert (old.example_count_, old.version_) == (None, None)
+    classifier.example_count_ = "three"
+    classifier.save(tmp_path / "wrong.qubonn")
+    with pytest.raises(FileFormatError, match="examples must be of type int; got 'three'"):
+        qn.load(tmp_path / "wrong.qubonn")

@@ -87,8 +87,8 @@ def test_of_many_outputs_the_worst_and_the_best_are_shown() -> None:
 
 def test_a_notebook_gets_an_escaped_table() -> None:
     html = qn.BinaryNetwork.random(qn.Topology.dense(3, 2), seed=0).summary()._repr_html_()
-    assert html.startswith("<table><caption>BinaryNetwork 3 -&gt; 2</caption><tr>")
-    assert html.count("<tr>") == html.count("</tr>") == 9
+    assert ">BinaryNetwork 3 -&gt; 2</div>" in html
+    assert html.count("<tr") == html.count("</tr>") == 9
     assert "->" not in html
 
 

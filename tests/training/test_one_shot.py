@@ -1,3 +1,5 @@
+from io import StringIO
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,8 @@ import pytest
 import qubonn as qn
 from qubonn.engines import LiftedAnnealing
 from qubonn.errors import FileFormatError, RangeError, TopologyError
+from qubonn.stopping import Progress
+from qubonn.training import one_shot
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +129,71 @@ def test_progress_is_shown_or_handed_over(problem: qn.TrainingProblem) -> None:
     qn.train(problem, progress=lambda step: seen.append(step.part))
     assert seen[-1] == 1
     assert qn.train(problem, progress=True).is_feasible
+
+
+def test_progress_in_a_log_is_plain_lines(
+    problem: qn.TrainingProblem, capfd: pytest.CaptureFixture[str]
+) -> None:
+    qn.train(problem, progress=True)
+    out, errors = capfd.readouterr()
+    assert out == ""
+    assert all(line.isprintable() for line in errors.splitlines())
+    first, *_, last = errors.splitlines()
+    assert first.startswith("LiftedAnnealing")
+    assert first.endswith(" ...")
+    assert ": done, energy 0, " in last
+
+
+def test_lines_of_progress_become_rarer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, *range(1, 301), 300.5])
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
+    with one_shot.reporting(True, "working") as report:
+        assert report is not None
+        for second in range(1, 301):
+            report(Progress(second / 300, nan if second < 8 else 5.0, 0.0))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:5] == [
+        "working ...",
+        "working: 1%, 2 s",
+        "working: 1%, 4 s",
+        "working: 3%, energy 5, 8 s",
+        "working: 5%, energy 5, 16 s",
+    ]
+    assert [line.split(", ")[-1] for line in lines[5:]] == [
+        *("32 s", "64 s", "124 s", "184 s", "244 s", "300.5 s")
+    ]
+
+
+def test_progress_in_a_notebook_is_lines_on_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    with one_shot.reporting(True, "working"):
+        pass
+    out, errors = capsys.readouterr()
+    assert out.startswith("working ...\nworking: done, ")
+    assert errors == ""
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with one_shot.reporting(True, "working") as report:
+        assert report is not None
+        report(Progress(0.5, 3.0, 0.0))
+    assert "50 %, energy 3" in terminal.getvalue()
+    monkeypatch.setattr("sys.stderr", dumb := Terminal())
+    monkeypatch.setenv("TERM", "dumb")
+    with one_shot.reporting(True, "working"):
+        pass
+    assert dumb.getvalue().startswith("working ...\n")
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.mark.parametrize("solver", ["fastest", 3, None])

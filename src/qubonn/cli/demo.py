@@ -207,7 +207,9 @@ def _show_test(screen: Screen, demo: Demonstration) -> None:
     for start in range(0, len(titles), ACROSS):
         part = slice(start, start + ACROSS)
         screen.say(_side_by_side(screen, letters.test_inputs[part], titles[part], width=1))
-    screen.say(f"The committee predicts {demo.right_count} of {len(titles)} correctly.\n")
+    screen.say(f"The committee predicts {demo.right_count} of {len(titles)} correctly.")
+    screen.confusion("Test images", letters.classes, letters.test_labels, demo.predicted)
+    screen.say("")
     rows = [(name, f"{accuracy:.3f}") for name, accuracy in demo.accuracies.items()]
     screen.table(["on the test images", "accuracy"], rows)
 

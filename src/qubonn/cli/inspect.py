@@ -10,7 +10,7 @@ import qubonn as qn
 from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.predict import LoadedModel, load_model
-from qubonn.cli.qubo import problem_facts, qubo_document, qubo_facts
+from qubonn.cli.qubo import problem_facts, qubo_document
 from qubonn.cli.screen import Screen
 from qubonn.errors import FileFormatError, RangeError
 
@@ -92,16 +92,6 @@ def _model(model: LoadedModel, member: int) -> Inspected:
 def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
     trained = model.trained
     accuracies = [member.accuracy for member in trained.members_]
-    names = "" if model.names is None else f": {_listed(model.names)}"
-    spins = model.members[0].topology.column_count
-    facts = [
-        ("classes", _listed(trained.classes_)),
-        ("columns", f"{model.column_count}{names}"),
-        ("binariser", f"{type(trained.binariser_).__name__}, {spins} spins"),
-        ("training accuracy", f"{sum(accuracies) / len(accuracies):.4f}, mean network"),
-        ("violations", f"{trained.violation_count_:,} in the best network"),
-        ("interrupted", "yes" if trained.is_interrupted_ else "no"),
-    ]
     document = {
         "classes": trained.classes_.tolist(),
         "columns": model.column_count,
@@ -110,10 +100,46 @@ def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
         "violation_count": int(trained.violation_count_),
         "is_interrupted": bool(trained.is_interrupted_),
     }
-    return facts, document
+    return made_facts(model), document
+
+
+def made_facts(model: LoadedModel) -> Facts:
+    """Return what the file of a classifier says about its data and its training."""
+    trained, members = model.trained, model.trained.members_
+    names = "" if model.names is None else f": {_listed(model.names)}"
+    spins = model.members[0].topology.column_count
+    accuracy = sum(member.accuracy for member in members) / len(members)
+    solvers = sorted({member.solver for member in members})
+    seconds = sum(member.seconds for member in members)
+    count, version = trained.example_count_, trained.version_
+    return [
+        ("classes", _listed(trained.classes_)),
+        ("columns", f"{model.column_count}{names}"),
+        ("binariser", f"{type(trained.binariser_).__name__}, {spins} spins"),
+        ("training examples", "not in this file" if count is None else f"{count:,}"),
+        ("design", _design(trained)),
+        ("engine", f"{', '.join(solvers)}, {seconds:.2f} s"),
+        ("seed", "none" if trained.random_state is None else str(trained.random_state)),
+        ("training accuracy", f"{accuracy:.4f}, mean network"),
+        ("violations", f"{trained.violation_count_:,} in the best network"),
+        ("interrupted", "yes" if trained.is_interrupted_ else "no"),
+        ("trained by", "not in this file" if version is None else f"qubonn {version}"),
+    ]
+
+
+def _design(trained: Any) -> str:
+    design = trained.design_
+    if design is None:
+        return "a given topology"
+    hidden = "no hidden layer" if not design.hidden else f"hidden {_listed(design.hidden)}"
+    settings = {name: value for name, value in vars(design).items() if name != "hidden" and value}
+    return ", ".join(
+        [hidden, *(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())]
+    )
 
 
 def _qubo(path: Path) -> Inspected:
+    from qubonn.drawing.cards import qubo_facts
     from qubonn.drawing.pictures import draw_couplings
 
     qubo = qn.Qubo.load(path)

@@ -50,6 +50,8 @@ def command(
         screen.note(f"Accuracy {accuracy:.4f}  ({right:,} of {len(table):,})")
     if out is not None:
         screen.note(f"{out}: {len(table):,} predictions")
+        if scores:
+            screen.confusion("Examples", trained.trained.classes_, actual, columns["prediction"])
     screen.document(predictions=columns, **scores)
 
 

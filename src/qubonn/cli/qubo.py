@@ -1,7 +1,6 @@
 """``qubonn qubo``: labelled examples -> the QUBO of a training problem, and what its bits mean."""
 
 import shlex
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +65,8 @@ def command(
     Solve it with any machine or program, then pass the samples to  qubonn decode.  The second
     file, OUT.problem.npz, describes the bits; decode needs it, so keep the two together.
     """
+    from qubonn.drawing.cards import qubo_facts
+
     table = reading.read_labelled(data, screen).some_per_class(per_class, seed)
     posed = qn.pose(
         table.inputs,
@@ -110,26 +111,6 @@ def problem_facts(posed: "estimator.PosedProblem") -> list[tuple[str, str]]:
         ("strengths", f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"),
         ("constraints", f"{problem.size.constraints:,}"),
     ]
-
-
-def qubo_facts(qubo: "qn.Qubo") -> list[tuple[str, str]]:
-    """Return the size of a QUBO, the kinds of its variables and the range of its values."""
-    kinds = Counter(
-        label[0] if isinstance(label, tuple) and label and isinstance(label[0], str) else "other"
-        for label in qubo.labels
-    )
-    facts = [("variables", f"{qubo.variable_count:,}")]
-    if set(kinds) - {"other"}:
-        facts += [("by kind", ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()))]
-    pairs = qubo.variable_count * (qubo.variable_count - 1) // 2
-    density = f" ({qubo.coupling_count / pairs:.1%} of all pairs)" if pairs else ""
-    facts += [("couplings", f"{qubo.coupling_count:,}{density}")]
-    if qubo.coupling_count:
-        facts += [("coupling values", f"{qubo.couplings.min():g} to {qubo.couplings.max():g}")]
-    if qubo.variable_count:
-        facts += [("linear values", f"{qubo.linear.min():g} to {qubo.linear.max():g}")]
-    exact = "whole numbers, exact" if qubo.is_exact else "floating point"
-    return [*facts, ("offset", f"{qubo.offset:g}"), ("numbers", exact)]
 
 
 def qubo_document(qubo: "qn.Qubo") -> dict[str, Any]:

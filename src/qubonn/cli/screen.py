@@ -23,6 +23,7 @@ INTERRUPTED = 130  # Ctrl-C; the best result so far is written if there is one
 TERMINATED = 143  # SIGTERM; handled like Ctrl-C
 
 Cell = str | int | float
+SHOWN_CLASSES = 12  # of a confusion matrix
 
 
 @dataclass(kw_only=True)
@@ -88,6 +89,18 @@ class Screen:
         for row in rows:
             table.add_row(*(_escape(str(cell)) for cell in row))
         self.show(table)
+
+    def confusion(self, title: str, classes: Any, actual: Any, predicted: Any) -> None:
+        """Write the number of examples by actual and predicted class, unless classes are many."""
+        from sklearn.metrics import confusion_matrix
+
+        if len(classes) > SHOWN_CLASSES or self.as_json:
+            return
+        counts = confusion_matrix(actual, predicted, labels=classes).tolist()
+        names = [str(name) for name in classes]
+        self.say(f"\n{title}")
+        rows = [[name, *row] for name, row in zip(names, counts, strict=True)]
+        self.table([r"actual \ predicted", *names], rows)
 
     def show(self, drawn: Any) -> None:
         """Write a table or another object of rich."""

@@ -23,7 +23,6 @@ from qubonn.errors import AlphabetError, FitInterrupted, QubonnError, ShapeError
 if TYPE_CHECKING:
     from qubonn.datasets import Table
 
-SHOWN_CLASSES = 12  # of a confusion matrix
 MARGIN_EXAMPLES = 1000  # that margins are computed on
 
 
@@ -134,8 +133,9 @@ def command(
     if training.shifts not in (0, "auto") and not has_images:
         raise click.UsageError("--shifts needs images: pass --image ROWSxCOLUMNS for CSV files")
     classifier = _classifier(networks, out if resume else None)
-    classifier.set_params(**vars(training), verbose=screen.is_watched)
+    classifier.set_params(**vars(training), verbose=True)
     end = _fit(classifier, train, screen)
+    classifier.set_params(verbose=False)  # in the file
     accuracy = _report(screen, classifier, train, test, out)
     if end == OK and testing.at_least is not None and accuracy < testing.at_least:
         screen.note(f"Accuracy {accuracy:.4f} is below the required {testing.at_least:g}")
@@ -245,8 +245,6 @@ def _report(
     screen: Screen, classifier: "qn.QuboClassifier", train: "Table", test: "Table | None", out: Path
 ) -> float:
     """Evaluate and write the model, print its scores; return the accuracy, on the test if any."""
-    from sklearn.metrics import confusion_matrix
-
     tables = {"training": train} | ({} if test is None else {"test": test})
     predicted = {name: classifier.predict(table.inputs) for name, table in tables.items()}
     right = {name: int((predicted[name] == tables[name].known_labels).sum()) for name in tables}
@@ -268,11 +266,8 @@ def _report(
         ("margins", f"S1 = {margins.s1}, S2 = {margins.s2} (best network)"),
         ("model", f"{out}, {out.stat().st_size:,} bytes"),
     )
-    if test is not None and len(classes) <= SHOWN_CLASSES:
-        counts = confusion_matrix(test.known_labels, predicted["test"], labels=classes).tolist()
-        screen.say("\nTest examples: rows are actual classes, columns are predicted classes")
-        lines = [[str(name), *row] for name, row in zip(classes, counts, strict=True)]
-        screen.table(["", *map(str, classes)], lines)
+    if test is not None:
+        screen.confusion("Test examples", classes, test.known_labels, predicted["test"])
     screen.document(
         examples=len(train),
         columns=train.column_count,

@@ -106,20 +106,23 @@ def _lines(topology: "Topology") -> IntVector:
 
 def _groups(topology: "Topology", lines: IntVector) -> Iterator[Group]:
     """Yield the layers, or the levels of a graph without layers, from left to right."""
-    shapes = topology.layer_shapes
-    if shapes is None:
-        columns = _columns(topology)
-        shapes = tuple((len(nodes),) for nodes in columns)
-    else:
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
-        nodes = np.arange(topology.node_count)
-        nodes = np.delete(nodes, topology.column_count) if topology.has_constant else nodes
-        columns = np.split(nodes, ends[:-1])
+    columns = columns_of(topology)
+    shapes = topology.layer_shapes or tuple((len(nodes),) for nodes in columns)
     for nodes, shape, before in zip(columns, shapes, ((0,), *shapes), strict=False):
         yield _group(topology, lines, nodes, shape, before)
 
 
-def _columns(topology: "Topology") -> list[IntVector]:
+def columns_of(topology: "Topology") -> list[IntVector]:
+    """Return the nodes of each layer, or of each level of a graph without layers; no constant."""
+    if topology.layer_shapes is None:
+        return _levels(topology)
+    ends = np.cumsum([int(np.prod(shape)) for shape in topology.layer_shapes])
+    nodes = np.arange(topology.node_count)
+    nodes = np.delete(nodes, topology.column_count) if topology.has_constant else nodes
+    return np.split(nodes, ends[:-1])
+
+
+def _levels(topology: "Topology") -> list[IntVector]:
     """Return inputs, then neurons by level, or by distance from the inputs if there are cycles.
 
     Outputs are in the last column unless other nodes than outputs read them.

@@ -71,11 +71,7 @@ def draw_topology(
     _add_nodes(axes, topology, layout)
     _write(axes, layout, frame, layout.is_small_graph if node_numbers is None else node_numbers)
     if values is not None:
-        lines = [Line2D([], [], color=colour) for colour in (POSITIVE, NEGATIVE)]
-        has_levels = np.abs(values).max(initial=0) > 1
-        labels = ("weight > 0", "weight < 0") if has_levels else ("weight +1", "weight -1")
-        style = {"frameon": False, "fontsize": _font_size(axes, frame)}
-        axes.legend(lines, labels, loc="upper center", ncols=2, **style)
+        _add_key(axes, layout.totals(np.ones(topology.arc_count)), _font_size(axes, frame))
     return axes
 
 
@@ -210,6 +206,19 @@ def _arc_colours(
 
 
 # ---- frame, nodes and text ----
+
+
+def _add_key(axes: Axes, arc_counts: IntVector, font_size: float) -> None:
+    """Add a legend of the signs; of 0 too where an even number of parallel arcs can sum to it."""
+    if arc_counts.max(initial=1) > 1:
+        key = {"weight > 0": POSITIVE, "weight 0": ARC, "weight < 0": NEGATIVE}
+        if (arc_counts % 2).all():
+            del key["weight 0"]
+    else:
+        key = {"weight +1": POSITIVE, "weight -1": NEGATIVE}
+    lines = [Line2D([], [], color=colour) for colour in key.values()]
+    style = {"frameon": False, "fontsize": font_size}
+    axes.legend(lines, list(key), loc="upper center", ncols=len(key), **style)
 
 
 def _frame(layout: NetworkLayout, parts: tuple[Points, ...], *, has_key: bool) -> Points:

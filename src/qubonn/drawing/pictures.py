@@ -124,6 +124,68 @@ def bars_svg(title: str, values: Mapping[str, float]) -> str:
         return palette.page_svg(axes.figure, title)
 
 
+def reliability_svg(
+    title: str, shares: NDArray[Any], accuracies: NDArray[Any], counts: NDArray[Any]
+) -> str:
+    """Return a chart of accuracy against probability by bin, above the number of examples."""
+    with palette.style(title):
+        figure = Figure(figsize=(5.6, 4.6), layout="constrained")
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1.2])
+        upper.plot([0, 1], [0, 1], color=palette.MUTED, ls="--", lw=1, label="perfect")
+        upper.plot(shares, accuracies, color=palette.FIRST, marker="o", label="this model")
+        upper.set(ylabel="accuracy", xlim=(0, 1), ylim=(0, 1.04))
+        upper.legend(frameon=False, loc="upper left")
+        middles = (np.arange(len(counts)) + 0.5) / len(counts)
+        bars = lower.bar(middles, counts, width=0.9 / len(counts), color=palette.BAND)
+        lower.bar_label(bars, [f"{count:,}" if count else "" for count in counts], fontsize=8)
+        lower.set(xlabel="probability of the predicted class", ylabel="examples")
+        lower.margins(y=0.2)
+        for axes in (upper, lower):
+            axes.grid(axis="y")
+            axes.set_axisbelow(True)
+            axes.spines[["top", "right"]].set_visible(False)
+        return palette.page_svg(figure, title)
+
+
+def histogram_svg(title: str, x_label: str, values: Mapping[str, NDArray[Any]]) -> str:
+    """Return a histogram of each of `values` (name -> numbers), in shares of its own total."""
+    with _chart(title, height=2.9) as axes:
+        edges = _edges(np.concatenate(list(values.values())))
+        colours = (palette.FIRST, palette.SECOND)
+        for (name, some), colour in zip(values.items(), colours, strict=False):
+            share = np.full(len(some), 1 / len(some))
+            axes.hist(some, edges, weights=share, color=colour, alpha=0.55, label=name)
+        if edges[0] < -0.5:  # there are negative values
+            axes.axvline(0, color=palette.MUTED, lw=1)
+        axes.set(xlabel=x_label, ylabel="share")
+        axes.grid(axis="y")
+        axes.set_axisbelow(True)
+        if len(values) > 1:
+            axes.legend(frameon=False)
+        return palette.page_svg(axes.figure, title)
+
+
+def _edges(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return edges of about 30 bins; of whole numbers each bin holds the same even count."""
+    low, high = float(values.min()), float(values.max())
+    if values.dtype.kind in "iu":
+        step = 2 * np.ceil((high - low + 1) / 60)
+        return np.arange(low - 0.5, high + step, step)
+    return np.linspace(low, max(high, low + 1e-3), 31)  # all may be equal
+
+
+def heat_svg(title: str, values: NDArray[Any]) -> str:
+    """Return an image of numbers, rows x columns, with a scale; 0 is the lightest colour."""
+    with _chart(title, height=4.2) as axes:
+        ends = [palette.NEGATIVE, palette.NOTHING, palette.POSITIVE]
+        colours = LinearSegmentedColormap.from_list("heat", ends)
+        most = float(np.abs(values).max(initial=0)) or 1.0
+        shown = axes.imshow(values, cmap=colours, vmin=-most, vmax=most, interpolation="nearest")
+        axes.set_axis_off()
+        axes.figure.colorbar(shown, ax=axes, shrink=0.8, label=title)
+        return palette.page_svg(axes.figure, title)
+
+
 @contextmanager
 def _chart(title: str, height: float) -> Iterator[Any]:
     """Give axes in the style of pages, large enough to be read on a phone."""

@@ -14,12 +14,13 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from qubonn import __version__
 from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
-from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, choose
+from qubonn.estimator.designs import CANDIDATES, FEWEST, PLAIN, Design, choose
 from qubonn.estimator.members import (
     Member,
     Recipe,
@@ -97,7 +98,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Members trained at the same time, by joblib; on a Dask cluster with
         ``joblib.parallel_config(backend="dask")``.
     verbose : bool
-        Show a progress bar.
+        Show the progress: a bar on a terminal, otherwise a line from time to time.
 
     Attributes
     ----------
@@ -118,6 +119,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         By how many pixels images were shifted.
     is_interrupted_ : bool
         Whether Ctrl-C ended the training.
+    example_count_, version_ : int or None, str or None
+        Number of training examples, and the version of qubonn; None if a file does not have them.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -195,7 +198,14 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise KeyboardInterrupt
         design = recipe.design if self.topology is None else None
         set_fitted(
-            self, encoding, members, shift=shift, design=design, is_interrupted=is_interrupted
+            self,
+            encoding,
+            members,
+            shift=shift,
+            design=design,
+            is_interrupted=is_interrupted,
+            example_count=problem.example_count // recipe.copy_count,
+            version=__version__,
         )
         if is_interrupted:
             self._warn_of_interruption()
@@ -345,7 +355,17 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             compile_kernels(PLAIN.engine(problem, encoding.book.reading, is_alone=False), problem)
             watch.restart()
         seconds = watch.seconds_left * COMPARING_SHARE
-        return choose(CANDIDATES, spins_for, class_of, encoding.book, seed=seed, seconds=seconds)
+        is_shown = bool(self.verbose) and len(class_of) >= FEWEST
+        with reporting(is_shown, f"comparing {len(CANDIDATES)} designs") as report:
+            return choose(
+                CANDIDATES,
+                spins_for,
+                class_of,
+                encoding.book,
+                seed=seed,
+                seconds=seconds,
+                report=report,
+            )
 
     def _kept_shift(self, topology: Topology, shift: int, *, is_image: bool) -> int:
         """Return the shift of the members that are kept, or raise if they are not comparable."""
@@ -401,6 +421,8 @@ def set_fitted(
     design: Design | None = None,
     shift: int = 0,
     is_interrupted: bool = False,
+    example_count: int | None = None,
+    version: str | None = None,
 ) -> QuboClassifier:
     """Set the fitted attributes, all at once; the number of columns too unless it is set."""
     if column_count is not None:
@@ -413,4 +435,5 @@ def set_fitted(
     classifier.committee_ = Committee(networks, encoding.book.reading)
     classifier.violation_count_ = min(member.violation_count for member in classifier.members_)
     classifier.is_interrupted_ = is_interrupted
+    classifier.example_count_, classifier.version_ = example_count, version
     return classifier

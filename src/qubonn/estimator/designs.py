@@ -5,7 +5,7 @@ Examples -> Design: sizes of hidden layers, levels of weights and thresholds, so
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from qubonn.engines import ForwardAnnealing
 from qubonn.engines.forward import measured_temperatures
 from qubonn.estimator.default_engine import engine_for, target_margin
 from qubonn.formulation import TrainingProblem
-from qubonn.stopping import Stop, Watch
+from qubonn.stopping import Progress, Report, Stop, Watch
 from qubonn.topology import Topology
 from qubonn.training import Committee, train
 from qubonn.training.committee import is_right
@@ -106,6 +106,7 @@ def choose(
     *,
     seed: int,
     seconds: float = inf,
+    report: Report | None = None,
 ) -> Design:
     """Return the design whose networks are right most often on examples left out of training.
 
@@ -121,11 +122,15 @@ def choose(
     found: dict[Design, NDArray[np.bool_]] = {}
     for number, fold in enumerate(folds):
         new: dict[Design, NDArray[np.bool_]] = {}
-        for design in found or designs:
+        compared = list(found or designs)
+        for design in compared:
             right = _right(design, spins_for(design), class_of, book, fold, seed + number, watch)
             if right is None:
                 return _best(found or new, spins_for, designs[0])
             new[design] = right
+            if report is not None:
+                part = (number + len(new) / len(compared)) / len(folds)
+                report(Progress(part, nan, watch.seconds))
         joined = {one: np.append(found.get(one, right[:0]), right) for one, right in new.items()}
         found = _not_clearly_behind(joined)
     return _best(found, spins_for, designs[0])

@@ -92,6 +92,8 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
         "shift": classifier.shift_,
         "design": None if classifier.design_ is None else asdict(classifier.design_),
         "is_interrupted": classifier.is_interrupted_,
+        "examples": classifier.example_count_,
+        "trained_by": classifier.version_,
         "members": [
             {name: getattr(member, name) for name in _REPORTED} | {"stop": member.stop.name}
             for member in classifier.members_
@@ -118,6 +120,8 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
         design=_design(description.get("design")),
         shift=require_count("shift", description.get("shift", 0), least=0),
         is_interrupted=description.get("is_interrupted") is True,
+        example_count=_optional(description, "examples", int),
+        version=_optional(description, "trained_by", str),
     )
     if names is not None:
         classifier.feature_names_in_ = names
@@ -132,6 +136,14 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
     values |= {name: value for name, value in fitted if values.get(name) is True}
     classifier.set_params(**values)
     return classifier
+
+
+def _optional(description: dict[str, Any], name: str, kind: type) -> Any:
+    """Return a value that older files do not have; None for these."""
+    value = description.get(name)
+    if value is not None and type(value) is not kind:
+        raise FileFormatError(f"{name} must be of type {kind.__name__}; got {shown(value)}")
+    return value
 
 
 def _design(plain: Any) -> Design | None:

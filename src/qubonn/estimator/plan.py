@@ -20,7 +20,7 @@ from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Encoding:
     """How numbers become input spins, inputs become outputs, and outputs classes."""
 
@@ -66,6 +66,10 @@ class Encoding:
         """Return the training problem of examples of these classes."""
         outputs = self.book.codewords[class_of]
         return TrainingProblem(self.topology, self.binariser.encode(numbers), outputs, **strengths)
+
+    def __repr__(self) -> str:
+        spins = f"{self.topology.column_count} spins by {type(self.binariser).__name__}"
+        return f"Encoding({spins}, {self.book.spin_count} for {len(self.book.classes)} classes)"
 
 
 def flattened(X: Any, image_shape: object) -> tuple[Any, tuple[int, ...] | None]:

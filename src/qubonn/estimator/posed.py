@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qubonn import __version__
 from qubonn.encoding.labels import require_classes
 from qubonn.errors import AlphabetError, FileFormatError, RangeError
 from qubonn.estimator.files import described, described_arrays
@@ -30,7 +31,7 @@ TERMS = ("activation", "product", "margin", "output")  # that a file of a proble
 STRENGTHS = ("product_strength", "margin_strength", "output_strength")  # of these
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PosedProblem:
     """A training problem with its encoding and the names of its columns, for a solver elsewhere."""
 
@@ -96,7 +97,17 @@ class PosedProblem:
             Member.of(problem, recipe, network, number=number, energy=energies[number])
             for number, network in enumerate(networks)
         ]
-        return set_fitted(classifier, self.encoding, members, column_count=self.column_count)
+        return set_fitted(
+            classifier,
+            self.encoding,
+            members,
+            column_count=self.column_count,
+            example_count=problem.example_count,
+            version=__version__,
+        )
+
+    def __repr__(self) -> str:
+        return f"PosedProblem({self.column_count} columns, {self.problem!r})"
 
 
 def pose(

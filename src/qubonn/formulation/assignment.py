@@ -14,7 +14,7 @@ from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Assignment:
     """Parameters, activations of all nodes, counts and products, for K examples.
 
@@ -26,6 +26,9 @@ class Assignment:
     activation_spins: SpinMatrix  # K x nodes, known ones included
     counts: NDArray[np.int64]  # K x neurons, chi in the paper
     product_bits: BitMatrix | None  # K x product arcs
+
+    def __repr__(self) -> str:
+        return f"Assignment({self.network!r}, {len(self.activation_spins)} examples)"
 
 
 def implied(

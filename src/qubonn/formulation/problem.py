@@ -22,6 +22,7 @@ from qubonn.checks import (
     require_spin_matrix,
     require_strength,
 )
+from qubonn.drawing.cards import card, problem_facts
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
 from qubonn.formulation.assignment import Assignment, implied, pack, unpack
 from qubonn.formulation.evaluation import Terms, Violations, evaluate_terms, find_violations
@@ -309,6 +310,9 @@ class TrainingProblem:
 
     def __repr__(self) -> str:
         return f"TrainingProblem({self.topology!r}, {self.example_count} examples)"
+
+    def _repr_html_(self) -> str:
+        return card("TrainingProblem", problem_facts(self), self.topology)
 
     # ---- helpers ----
 

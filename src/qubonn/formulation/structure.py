@@ -50,12 +50,15 @@ class Alike:
         return int(self.free_sources.shape[1])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Structure:
     """What a topology needs in each example, given which nodes are known."""
 
     topology: Topology
     is_known: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return f"Structure({self.topology!r}, {self.is_known.sum()} nodes known)"
 
     @cached_property
     def top_bit(self) -> IntVector:

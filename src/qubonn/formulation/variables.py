@@ -23,7 +23,7 @@ from qubonn.topology import Topology
 Label = tuple[Any, ...]  # ("weight", w) ("bias", node) ("activation", example, node) ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Variables:
     """Numbers of all variables of a training problem.
 
@@ -108,6 +108,9 @@ class Variables:
     def labels(self) -> "Labels":
         """What each variable means."""
         return Labels(self)
+
+    def __repr__(self) -> str:
+        return f"Variables({self.count} of {self.example_count} examples)"
 
     def _block(self, start: int, width: int) -> NDArray[np.int64]:
         return start + np.arange(self.example_count * width).reshape(self.example_count, width)

@@ -179,9 +179,16 @@ class BinaryNetwork:
         columns = self.topology.column_count
         return sign(require_real_matrix("inputs", inputs, columns=columns, of="input neuron"))
 
-    def draw(self, axes: Any = None, **options: Any) -> Any:
-        """Draw the topology with arcs coloured by weight; return the axes. See `Topology.draw`."""
-        return self.topology.draw(axes, weight_spins=self.weight_spins, **options)
+    def draw(self, axes: Any = None, *, as_cells: bool = False, **options: Any) -> Any:
+        """Draw the topology with arcs coloured by weight; return the axes. See `Topology.draw`.
+
+        `as_cells` draws a cell for each weight instead, neurons x sources of each layer.
+        """
+        if not as_cells:
+            return self.topology.draw(axes, weight_spins=self.weight_spins, **options)
+        from qubonn.drawing.cells import draw_cells
+
+        return draw_cells(self.topology, self.weight_spins, axes, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write topology and parameters to a small file; read it back with ``qubonn.load``."""
@@ -216,6 +223,9 @@ class BinaryNetwork:
 
     def __repr__(self) -> str:
         return f"BinaryNetwork({self.topology!r})"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
 
 
 def network_arrays(network: BinaryNetwork) -> dict[str, NDArray[Any]]:

@@ -72,7 +72,7 @@ class Margins:
         return f"Margins(s1={self.s1}, s2={self.s2})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ForwardPass:
     """The activation of every node and the sum of every neuron, for every example."""
 
@@ -96,6 +96,10 @@ class ForwardPass:
             return self.output_spins.astype(np.int64)
         first = self.pre_activations.shape[1] - self.output_count
         return self.pre_activations[:, first:].astype(np.int64)
+
+    def __repr__(self) -> str:
+        examples, nodes = self.activation_spins.shape
+        return f"ForwardPass({examples} examples, {nodes} nodes, {self.output_count} outputs)"
 
 
 @dataclass(frozen=True, eq=False)

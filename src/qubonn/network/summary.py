@@ -4,26 +4,24 @@ Networks that vote, with inputs and outputs if there are any -> Summary.  A netw
 of one.  Margins: paper, eq:sumofmargins and eq:sumofmargins2.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import IntVector, SpinMatrix, require_spin_matrix
+from qubonn.checks import SpinMatrix, require_spin_matrix
+from qubonn.drawing.cards import Facts, card, topology_facts
 from qubonn.encoding import Reading, require_reading
 from qubonn.errors import RangeError
 from qubonn.network.forward import decide
 from qubonn.topology import Topology
-from qubonn.topology.blocks import constant_counts
 
 if TYPE_CHECKING:
     from qubonn.network.binary_network import BinaryNetwork
 
 MOST_OUTPUTS = 12  # shown one by one
-Rows = Iterator[tuple[str, str]]  # names and values
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -75,15 +73,15 @@ class Summary:
             return f"BinaryNetwork {layers}".rstrip()
         return f"Committee of {self.member_count}{f', each {layers}' if layers else ''}"
 
-    def rows(self) -> Rows:
+    def rows(self) -> Facts:
         """Return names and values."""
         if self.member_count is None:
-            yield from self._size_rows()
+            yield from topology_facts(self.topology)
         else:
             yield "members", f"{self.member_count:,}"
             yield "reading", self.reading
             yield "each member", ""
-            yield from ((f"  {name}", value) for name, value in self._size_rows())
+            yield from ((f"  {name}", value) for name, value in topology_facts(self.topology))
         yield "parameter bits", f"{self.bits:,}"
         yield "bytes, packed", f"{self.packed_bytes:,}"
         if self.examples is not None:
@@ -97,21 +95,7 @@ class Summary:
         if self.accuracy is not None:
             yield from self._accuracy_rows()
 
-    def _size_rows(self) -> Rows:
-        topology = self.topology
-        yield "inputs", f"{topology.column_count:,}"
-        yield "hidden", f"{topology.hidden_count:,}"
-        yield "outputs", f"{topology.output_count:,}"
-        yield "levels", "cyclic" if self.level_count is None else f"{self.level_count:,}"
-        yield "arcs", f"{topology.arc_count:,}"
-        yield "weights", f"{topology.weight_count:,}"
-        yield "biases", f"{topology.neuron_count:,}"
-        own = np.delete(np.arange(topology.arc_count), topology.constant_arcs)
-        pairs = topology.source_of[own] * topology.node_count + topology.target_of[own]
-        yield from _levels_row("weight levels", np.unique(pairs, return_counts=True)[1] + 1)
-        yield from _levels_row("threshold levels", constant_counts(topology) + 2)
-
-    def _accuracy_rows(self) -> Rows:
+    def _accuracy_rows(self) -> Facts:
         if self.member_count is not None:
             yield "accuracy, mean member", f"{self.mean_member_accuracy:.3f}"
             yield "accuracy, best member", f"{max(self.member_accuracies or ()):.3f}"
@@ -129,20 +113,7 @@ class Summary:
         return "\n".join([self.title, *lines])
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th>"
-            f"<td style='text-align:right'>{escape(value)}</td></tr>"
-            for name, value in self.rows()
-        )
-        return f"<table><caption>{escape(self.title)}</caption>{rows}</table>"
-
-
-def _levels_row(name: str, levels: IntVector) -> Rows:
-    """Yield the number of levels, or the least and the most, unless all are two."""
-    most = levels.max(initial=2)
-    least = levels.min(initial=most)
-    if most > 2:
-        yield name, f"{most}" if least == most else f"{least} to {most}"
+        return card(self.title, self.rows(), self.topology)
 
 
 def summarise(

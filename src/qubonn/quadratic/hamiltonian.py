@@ -20,7 +20,7 @@ from qubonn.quadratic.qubo import Qubo
 Part = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # rows, columns, values; they broadcast
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Hamiltonian:
     """An unmerged sum of terms over numbered bits; cheap to add and to scale.
 
@@ -94,6 +94,10 @@ class Hamiltonian:
             offset=self.offset,
             labels=labels,
         )
+
+    def __repr__(self) -> str:
+        count = sum(prod(np.broadcast(*part).shape) for part in self.parts)
+        return f"Hamiltonian({count} terms, offset {self.offset:g})"
 
 
 def _joined(parts: list[NDArray[Any]], shapes: list[tuple[int, ...]], dtype: type) -> NDArray[Any]:

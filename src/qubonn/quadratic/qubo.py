@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import require_bits, require_spin_matrix, require_spins
+from qubonn.drawing.cards import card, qubo_facts
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 if TYPE_CHECKING:
@@ -232,8 +233,11 @@ class Qubo:
         size = f"{self.variable_count} variables, {self.coupling_count} couplings"
         return f"Qubo({size}, {self.linear.dtype})"
 
+    def _repr_html_(self) -> str:
+        return card("Qubo", qubo_facts(self))
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Ising:
     """The energy ``offset + sum fields[i] s[i] + sum couplings[m] s[rows[m]] s[columns[m]]``.
 
@@ -284,6 +288,9 @@ class Ising:
         return Qubo.of_parts(
             linear, self.rows, self.columns, 4 * self.couplings, offset, self.labels
         )
+
+    def __repr__(self) -> str:
+        return f"Ising({len(self.fields)} spins, {len(self.couplings)} couplings)"
 
 
 def _indices(name: str, values: ArrayLike, variable_count: int) -> NDArray[np.int32]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_count
 from qubonn.datasets.table import open_rows
+from qubonn.drawing.cards import card, samples_facts
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError, ShapeError
 from qubonn.quadratic.file_labels import plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
@@ -117,6 +118,9 @@ class Samples:
     def __repr__(self) -> str:
         best = self.best_energy if len(self) else "none"
         return f"Samples({len(self)} states, best energy {best}, {self.stop.name})"
+
+    def _repr_html_(self) -> str:
+        return card("Samples", samples_facts(self))
 
 
 def _states(name: str) -> States:

@@ -19,6 +19,7 @@ from qubonn.checks import (
     require_indices,
     require_memory,
 )
+from qubonn.drawing.cards import card, topology_facts
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.topology.layers import (
     Dense,
@@ -385,6 +386,9 @@ class Topology:
         constant, cyclic = ", one constant" * self.has_constant, ", cyclic" * (not self.is_acyclic)
         return f"Topology({what}: {counts}{constant}{cyclic})"
 
+    def _repr_html_(self) -> str:
+        return card("Topology", topology_facts(self), self)
+
     # ---- helpers ----
 
     @classmethod
@@ -430,7 +434,7 @@ class Topology:
         return np.flatnonzero(~np.isin(self.source_of, nodes))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Thinning:
     """A thinned topology whose node, neuron, arc or weight i was number ``..._of[i]`` before.
 
@@ -447,6 +451,9 @@ class Thinning:
     def input_columns(self) -> IntVector:
         """Columns of the original inputs that the thinned network still reads."""
         return self.node_of[: self.topology.column_count]
+
+    def __repr__(self) -> str:
+        return f"Thinning({self.topology!r})"
 
 
 def first_with_equal_arcs(owner_of: IntVector, arc_of: IntVector) -> IntVector:

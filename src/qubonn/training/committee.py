@@ -94,6 +94,13 @@ class Committee:
         """Return the committee in numbers; with data also margins, accuracy and disagreement."""
         return summarise(self.members, inputs, outputs, self.reading, is_committee=True)
 
+    def draw(self, axes: Any = None) -> Any:
+        """Draw the mean weights of the members as cells, neurons x sources; return the axes."""
+        from qubonn.drawing.cells import draw_cells
+
+        mean = np.mean([member.weight_spins for member in self.members], axis=0)
+        return draw_cells(self.members[0].topology, mean, axes)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all members to one file; read it back with ``qubonn.load``."""
         write_arrays(path, committee_arrays(self))
@@ -104,6 +111,9 @@ class Committee:
 
     def __repr__(self) -> str:
         return f"Committee({len(self)} x {self.members[0]!r}, {self.reading})"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
 
 
 def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:

@@ -4,10 +4,14 @@ TrainingProblem, solver -> TrainingResult.
 """
 
 import logging
+import os
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from inspect import signature
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -18,10 +22,11 @@ from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.samplers import Sampler
-from qubonn.stopping import Report, Stop, Watch, require_seed
+from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
 from qubonn.training.result import TrainingResult
 
 FIRST_SHARE = 0.8  # of CpSat's time, to train without violations; the rest is kept to allow some
+FIRST_LINE, LONGEST_SILENCE = 2.0, 60.0  # seconds, of progress in lines
 _log = logging.getLogger(__name__)
 
 
@@ -38,9 +43,10 @@ def train(
     """Train a network, and keep every distinct network that the run found.
 
     `solver` is "auto", an engine (`LiftedAnnealing`, `CpSat`), or a sampler of QUBOs, also one of
-    dimod, which gets ``problem.qubo()``. `progress` shows a bar, or is a function that is called
-    with each `Progress`. Replicas start from `initial_networks`, repeated as needed, if the solver
-    supports it; an anneal loses them unless it starts cool: ``LiftedAnnealing(hottest=0.3)``.
+    dimod, which gets ``problem.qubo()``. `progress` shows a bar on a terminal and lines elsewhere,
+    or is a function that is called with each `Progress`. Replicas start from `initial_networks`,
+    repeated as needed, if the solver supports it; an anneal loses them unless it starts cool:
+    ``LiftedAnnealing(hottest=0.3)``.
 
     >>> from qubonn.topology import Topology
     >>> xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
@@ -178,24 +184,57 @@ def _is_early(seconds: float, limit: float | None) -> bool:
 
 
 def reporting(progress: bool | Report, title: str) -> AbstractContextManager[Report | None]:
-    """A context that gives a report function, or None."""
+    """A context that gives a report function, or None: a bar on a terminal, otherwise lines."""
     if callable(progress):
         return nullcontext(progress)
-    return _progress_bar(title) if progress else nullcontext()
+    if not progress:
+        return nullcontext()
+    has_cursor = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return _progress_bar(title) if has_cursor else _progress_lines(title)
 
 
 @contextmanager
 def _progress_bar(title: str) -> Iterator[Report]:
     """Show part done, lowest energy and time left while the block runs."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %  energy {task.fields[energy]}"),
+        TextColumn("{task.percentage:>3.0f} %{task.fields[energy]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, transient=True, console=Console(stderr=True)) as bar:
+    with Bar(*columns, transient=True, console=Console(stderr=True)) as bar:
         task = bar.add_task(title, total=1.0, energy="")
-        yield lambda step: bar.update(task, completed=step.part, energy=f"{step.best_energy:g}")
+        yield lambda step: bar.update(task, completed=step.part, energy=_energy(step))
+
+
+@contextmanager
+def _progress_lines(title: str) -> Iterator[Report]:
+    """Print a line at the start, after 2, 4, 8, ... seconds, later every minute, and at the end.
+
+    To standard error, but in a notebook to standard output: there errors are red.
+    """
+    from rich.console import Console
+
+    stream = sys.stdout if Console().is_jupyter else sys.stderr
+    start, due, latest = time.perf_counter(), FIRST_LINE, ""
+
+    def report(step: Progress) -> None:
+        nonlocal due, latest
+        seconds, latest = time.perf_counter() - start, _energy(step)
+        if seconds >= due:
+            print(f"{title}: {step.part:.0%}{latest}, {seconds:.0f} s", file=stream, flush=True)
+            due = seconds + min(seconds, LONGEST_SILENCE)
+
+    print(f"{title} ...", file=stream, flush=True)
+    yield report
+    seconds = time.perf_counter() - start
+    print(f"{title}: done{latest}, {seconds:.1f} s", file=stream, flush=True)
+
+
+def _energy(step: Progress) -> str:
+    """Return the lowest energy of a step as text; nothing where there is none."""
+    return "" if isnan(step.best_energy) else f", energy {step.best_energy:g}"

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitVector, IntVector, SpinVector, require_count
+from qubonn.drawing.cards import card, result_facts
 from qubonn.encoding import Reading
 from qubonn.engines import Solutions
 from qubonn.errors import RangeError
@@ -224,12 +225,18 @@ class TrainingResult:
         return np.stack([self.networks[n].predict_outputs(inverted).ravel() for n in numbers])
 
     def __repr__(self) -> str:
-        best = "feasible" if self.is_feasible else f"{self.violation_count} violations"
+        certificate = self.certificate()
+        best = (
+            "feasible" if certificate.is_feasible else f"{certificate.violations.count} violations"
+        )
         after = f" after {len(self.history)} iterations" if self.history else ""
         return (
             f"TrainingResult({len(self.networks)} networks, best: {best}, energy "
             f"{self.energies[0]:g}; {self.solver}{after}; {self.stop.name})"
         )
+
+    def _repr_html_(self) -> str:
+        return card("TrainingResult", result_facts(self), self.problem.topology)
 
 
 def unsatisfied_count(certificate: Certificate) -> int:

@@ -17,7 +17,7 @@ from qubonn.quadratic import Hamiltonian
 from qubonn.topology import Topology
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Field:
     """Strengths c^w by weight number and c^b by neuron; positive favours +1.
 
@@ -53,6 +53,11 @@ class Field:
                 f"field must have {wanted[0]} weights and {wanted[1]} biases; "
                 f"got {len(self.weights)} and {len(self.biases)}"
             )
+
+    def __repr__(self) -> str:
+        sizes = np.abs(np.append(self.weights, self.biases))
+        strengths = "all 0" if self.is_zero else f"up to {sizes.max():g}"
+        return f"Field({len(self.weights)} weights, {len(self.biases)} biases, {strengths})"
 
 
 @dataclass(frozen=True, eq=False)
