@@ -100,9 +100,9 @@ def _template() -> Any:
 
 
 def _network_tables(model: Exported, layout: BitLayout) -> list[CArray]:
-    weights = packed(model.weight_spins, layout.weight_numbers)
+    weights = layout.weights(model.weight_spins)
     thresholds = threshold_digits(model.topology, model.weight_spins, model.bias_spins)
-    biases = packed(thresholds, layout.bias_numbers)
+    biases = packed(thresholds[:, layout.bias_numbers] & (layout.bias_numbers >= 0))
     per_member = "{:,} words for each member"
     size, fields = layout.index_bytes, len(Record._fields) - 2 * (not layout.has_levels)
     return [
@@ -119,8 +119,8 @@ def _class_tables(classes: Classes | None) -> list[CArray]:
     if classes is None or classes.evidence is None:
         return []
     spin_count = classes.codewords.shape[1]
-    numbers = np.pad(np.arange(spin_count), (0, -spin_count % WORD), constant_values=-1)
-    codewords = packed(classes.codewords, numbers).reshape(-1)
+    padding = ((0, 0), (0, -spin_count % WORD))
+    codewords = packed(np.pad(classes.codewords > 0, padding)).reshape(-1)
     return [
         CArray("int32_t", "evidence", classes.evidence, "of an output, by members that say +1"),
         CArray("uint32_t", "codewords", codewords, "outputs of each class"),
