@@ -162,15 +162,14 @@ class BinaryNetwork:
 
         >>> BinaryNetwork.random(Topology.dense(9, 4, 2), seed=0).summary()
         BinaryNetwork 9 -> 4 -> 2
-        inputs           9
-        hidden           4
-        outputs          2
-        levels           2
-        arcs            44
-        weights         44
-        biases           6
-        parameter bits  50
-        bytes, packed    7
+        inputs              9
+        hidden              4
+        outputs             2
+        levels              2
+        arcs               44
+        weights            44
+        biases              6
+        bytes on a device  88
         """
         return summarise([self], inputs, outputs, reading, is_committee=False)
 

@@ -91,6 +91,19 @@ class BitLayout:
         return packed(np.hstack([none, *(plane_bits(filters, bits) for filters in self._filters)]))
 
     @property
+    def field_count(self) -> int:
+        """Fields of a record; the last two are for levels only."""
+        return len(Record._fields) - 2 * (not self.has_levels)
+
+    def byte_count(self, member_count: int = 1) -> int:
+        """Return the bytes of all tables in C, which have one element at least."""
+        records, runs = self.field_count * len(self.records), 2 * max(len(self.runs), 1)
+        indices = records + runs + len(self.output_of)
+        bits = len(self.bias_numbers) + WORD * self.weight_words
+        words = member_count * bits // WORD + (not self.weight_words)
+        return self.index_bytes * indices + WORD // 8 * words
+
+    @property
     def index_bytes(self) -> int:
         """Bytes of a whole number in a table: 2, or 4 where one is too large."""
         tables = (*self.records, *self.runs, self.output_of)
