@@ -17,6 +17,7 @@ from qubonn.errors import FileFormatError, RangeError
 Facts = list[tuple[str, str]]
 Inspected = tuple[Facts, dict[str, Any], Callable[[Path], None]]
 SHOWN = 12  # classes, columns
+MODEL = {"weight_bits", "committee_weight_bits"}  # one of them is in each model's file
 
 
 @click.command(
@@ -55,7 +56,7 @@ def _inspected(path: Path, member: int) -> Inspected:
 
     if path.name.endswith(estimator.SIDECAR):
         return _problem(path)
-    if path.suffix.lower() == ".qubonn" or "weight_bits" in read_names(path):
+    if path.suffix.lower() == ".qubonn" or MODEL & set(read_names(path)):
         return _model(load_model(path), member)
     if path.suffix.lower() in WRITERS:
         return _qubo(path)
