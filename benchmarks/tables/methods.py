@@ -3,8 +3,8 @@
 Bytes are what a device must store to predict classes.  A coefficient is a float32, and scaling of
 columns is part of the coefficients.  An inner node of a tree has 8 bytes: 4 for the threshold, 2
 for the column and 2 for the other branch; a leaf has one byte for its class, or 4 for a number that
-is added up.  QuboClassifier has one bit for each weight and bias spin of each member, and 4 bytes
-for each threshold of its binariser.
+is added up.  QuboClassifier has the tables of its C, where a weight of n levels has log2(n) bits,
+rounded up, and 4 bytes for each threshold of its binariser.
 """
 
 import time
@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import sklearn
 from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -32,6 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 import qubonn as qn
 from fewshot.methods import _digest as digest_of_code  # ignores comments and docstrings
 from qubonn.experiments import Record
+from qubonn.export import device_bytes
 
 NODE_BYTES, NUMBER_BYTES, CLASS_BYTES = 8, 4, 1
 OTHER_CODE = ("cli", "datasets", "drawing", "experiments", "export", "paper", "testing")
@@ -136,11 +136,7 @@ def bytes_of_boosting(model: Any) -> int:
 
 
 def bytes_of_ours(model: Any) -> int:
-    topologies = [network.topology for network in model.committee_.members]
-    bits = sum(int(topology.weight_count + topology.neuron_count) for topology in topologies)
-    encoder = model.binariser_
-    thresholds = np.size(getattr(encoder, "thresholds", getattr(encoder, "levels", ())))
-    return -(-bits // 8) + NUMBER_BYTES * int(thresholds)
+    return device_bytes(model)
 
 
 def _scaled(classifier: Any) -> Any:

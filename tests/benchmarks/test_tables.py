@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import qubonn as qn
+
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 SHAPES = {
     "xor": (400, 10, 2),
@@ -174,6 +176,16 @@ def test_bytes_are_float32_numbers(method: str, byte_count: int) -> None:
     from tables.study import _split
 
     assert METHODS[method].train(_split("iris", 0), 0)["byte_count"] == byte_count
+
+
+def test_our_bytes_are_the_tables_in_c_and_the_thresholds() -> None:
+    from tables.methods import METHODS
+
+    inputs, classes = np.arange(80.0).reshape(40, 2), np.arange(40) // 20
+    model = qn.QuboClassifier(hidden=4, committee_size=2, random_state=0).fit(inputs, classes)
+    tables = int(qn.to_c(model).split("#define MODEL_TABLE_BYTES ")[1].split()[0])
+    thresholds = model.binariser_.thresholds.size
+    assert METHODS["ours"].byte_count(model) == tables + 4 * thresholds
 
 
 def test_bytes_of_trees_are_those_of_their_nodes() -> None:

@@ -6,6 +6,7 @@ import pytest
 from click.testing import Result
 
 import qubonn as qn
+from qubonn.export import device_bytes
 
 Call = Callable[..., Result]
 CallJson = Callable[..., dict[str, Any]]
@@ -15,10 +16,17 @@ def test_a_model_says_its_size_classes_and_columns(
     model: Path, call: Call, call_json: CallJson
 ) -> None:
     output = call("inspect", model).stdout
-    for words in ("classifier", "large, middle, small", "length, width, height", "bytes, packed"):
+    for words in (
+        "classifier",
+        "large, middle, small",
+        "length, width, height",
+        "bytes on a device",
+    ):
         assert words in output
     said = call_json("inspect", model)
     assert (said["kind"], said["members"], said["columns"]) == ("classifier", 3, 3)
+    assert said["device_bytes"] == device_bytes(qn.load(model))
+    assert f"{said['device_bytes']:,}" in output
 
 
 def test_bare_networks_and_committees_are_told_apart(tmp_path: Path, call_json: CallJson) -> None:

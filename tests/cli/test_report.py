@@ -64,7 +64,7 @@ def test_a_model_and_its_data_become_a_page(model: Path, flowers: Path, call: Ca
     for fact in (
         "predicted",
         "actual",
-        "bytes, packed",
+        "bytes on a device",
         "ForwardAnnealing",
         "training examples 48",
     ):

@@ -77,8 +77,8 @@ def test_a_card_is_well_formed_and_needs_nothing_else(name: str) -> None:
         ("qubo", ["variables 826", "couplings 28,672", "98 weight"]),
         ("samples", ["states 5", "lowest energy", "all the requested work is done"]),
         ("result", ["violations 0 of 416 constraints", "H1 = 0, H2 = 0", "122 bits, 16 bytes"]),
-        ("network", ["parameter bits 122", "bytes, packed 16"]),
-        ("committee", ["Committee of 3", "parameter bits 366"]),
+        ("network", ["bytes on a device 132"]),
+        ("committee", ["Committee of 3", "bytes on a device 220"]),
     ],
 )
 def test_a_card_has_the_size_and_the_certificate(name: str, facts: list[str]) -> None:

@@ -264,7 +264,7 @@ def test_parts_that_do_not_fit_are_refused(
 
 
 @pytest.mark.parametrize(
-    "part", ["classes", "codewords", "binariser_thresholds", "committee_reading", "source_of"]
+    "part", ["classes", "codewords", "binariser_thresholds", "committee_reading", "description"]
 )
 def test_missing_parts_are_named(fitted: qn.QuboClassifier, tmp_path: Path, part: str) -> None:
     path = tmp_path / "bad.qubonn"

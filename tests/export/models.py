@@ -84,7 +84,7 @@ def _with_output(arcs: list[tuple[int, int, int]]) -> qn.Topology:
 @st.composite
 def dense_layers(draw: st.DrawFn) -> qn.Topology:
     sizes = draw(st.lists(st.sampled_from(BORDERS), min_size=2, max_size=4))
-    levels = [draw(st.sampled_from((2, 2, 3, 4))) for _ in sizes[1:]]
+    levels = [draw(st.sampled_from((2, 2, 3, 4, 5, 7, 17))) for _ in sizes[1:]]
     thresholds = [draw(st.sampled_from((2, 2, 3, 9))) for _ in sizes[1:]]
     return qn.Topology.dense(*sizes, weight_levels=levels, threshold_levels=thresholds)
 

@@ -61,6 +61,8 @@ def test_levels_and_thresholds_run_in_c_also_at_ties(tmp_path: Path) -> None:
     some = [
         qn.Topology.dense(5, 3, 2, weight_levels=3, threshold_levels=[4, 2]),
         qn.Topology.dense(5, 33, 2, weight_levels=[2, 4], threshold_levels=20),
+        qn.Topology.dense(5, 3, 2, weight_levels=[17, 7], threshold_levels=5),
+        qn.Topology.dense(6, 2, weight_levels=128),
         qn.Topology.dense(5, 2, threshold_levels=3),
         qn.Topology.parse("conv(2x2x3, levels=4, thresholds=9)", inputs=(2, 3), outputs=2),
     ]
@@ -71,6 +73,15 @@ def test_levels_and_thresholds_run_in_c_also_at_ties(tmp_path: Path) -> None:
     found = answers(cases, tmp_path)
     assert found == [expected(case) for case in cases]
     assert sum(row.count(0) for case in found for row in case.votes) > 50
+
+
+def test_weights_of_single_arcs_may_be_parallel_elsewhere(tmp_path: Path) -> None:
+    alone = [(0, 2 + number, number) for number in range(3)]
+    parallel = [(1, 5, number) for number in range(3)]
+    topology = qn.Topology.from_arcs([*alone, *parallel, (5, 6, 3)], inputs=2, outputs=1)
+    networks = [qn.BinaryNetwork(topology, [*some, 1], [1] * 5) for some in every_input(3)]
+    cases = [Case(network, every_input(2), {}) for network in networks]
+    assert answers(cases, tmp_path) == [expected(case) for case in cases]
 
 
 @pytest.mark.parametrize("reading", READINGS)

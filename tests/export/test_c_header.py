@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
 
 import qubonn as qn
-from export.models import committee
+from export.models import committee, models
 from qubonn.errors import RangeError
+from qubonn.export import device_bytes
 
 
 def words_in(header: str, table: str) -> int:
@@ -31,6 +33,19 @@ def test_a_weight_or_a_bias_is_one_bit() -> None:
     assert words_in(header, "biases") == 2 + 1
 
 
+def test_a_weight_of_17_levels_is_five_bits() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(64, 3, weight_levels=17), seed=0)
+    assert words_in(qn.to_c(network), "weights") == 3 * 5 * 2
+
+
+@settings(deadline=None)
+@given(models())
+def test_the_bytes_of_a_model_are_one_number(model: qn.BinaryNetwork | qn.Committee) -> None:
+    stated = re.search(r"MODEL_TABLE_BYTES (\d+)", qn.to_c(model))
+    assert stated is not None
+    assert int(stated[1]) == device_bytes(model) == model.summary().byte_count
+
+
 def test_members_share_all_but_their_parameters() -> None:
     one, three = (qn.to_c(committee(qn.paper.topology(3), size)) for size in (1, 3))
     for table in ("weights", "biases"):
@@ -46,7 +61,7 @@ def test_the_comment_at_the_top_says_what_goes_in_and_what_it_costs() -> None:
     network = qn.BinaryNetwork.random(qn.Topology.dense(40, 2), seed=0)
     top = qn.to_c(network).split("*/")[0]
     assert "40 bits in 2 words: input i is bit i % 32 of word i / 32" in top
-    assert "82 weights and biases of one bit" in top
+    assert "82 weights and biases of -1 and +1" in top
     # one step of 12 numbers, an unused run, two outputs; two words a neuron, one of biases
     assert f"{2 * (12 + 2 + 2) + 4 * (4 + 1)} bytes of tables" in top
     assert f"{4 * (2 + 1 + 1 + 2)} bytes of arrays on the stack" in top

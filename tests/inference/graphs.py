@@ -43,6 +43,9 @@ GRAPHS = {
         [(0, 2, 0), (1, 2, 0), (2, 3, 1), (0, 3, 0), (1, 3, 1), (1, 3, 1)], inputs=2, outputs=1
     ),
     "levels": qn.Topology.dense(70, 65, 3, weight_levels=[3, 4], threshold_levels=[9, 2]),
+    "many levels": qn.Topology.dense(70, 65, 3, weight_levels=[17, 7], threshold_levels=33),
+    "most levels": qn.Topology.dense(3, 66, weight_levels=128),
+    "more levels than planes hold": qn.Topology.dense(3, 2, weight_levels=130),
     "thresholds": qn.Topology.dense(130, 5, 2, threshold_levels=[2, 40]),
     "levels of a convolution": qn.Topology.parse(
         "conv(3x3x2, levels=3, thresholds=5) + conv(2x1x3) + fc(4, levels=4) + out(thresholds=3)",
@@ -104,8 +107,11 @@ GRAPHS = {
 def layered(draw: st.DrawFn) -> qn.Topology:
     """Dense layers of sizes around the borders of words."""
     sizes = st.sampled_from([1, 2, 3, 31, 63, 64, 65, 127, 128, 129])
-    layers, many = draw(st.lists(sizes, min_size=2, max_size=5)), st.integers(2, 5)
-    return qn.Topology.dense(*layers, weight_levels=draw(many), threshold_levels=draw(many))
+    layers = draw(st.lists(sizes, min_size=2, max_size=5))
+    levels = [draw(st.integers(2, 9)) for _ in layers[1:]]
+    return qn.Topology.dense(
+        *layers, weight_levels=levels, threshold_levels=draw(st.integers(2, 5))
+    )
 
 
 @st.composite

@@ -36,20 +36,25 @@ def test_every_threshold_has_its_bits_and_every_other_weight_at_least_one(name: 
     size = topology.weight_count + (1 + digits) * topology.neuron_count
     uses = np.bincount(numbers[numbers >= 0], minlength=size)
     own = np.delete(topology.weight_of, topology.constant_arcs)
-    biases, *by_digit = uses[topology.weight_count :].reshape(-1, topology.neuron_count)
+    biases, *by_digit = uses[topology.weight_count : size].reshape(-1, topology.neuron_count)
+    for weights in program.levelled:
+        uses[weights] += 1
     assert len(numbers) % 64 == 0
     assert all((biases + uses_of_digit == 1).all() for uses_of_digit in by_digit)
     assert uses[np.unique(own)].min(initial=1) >= 1
 
 
 def test_parallel_arcs_are_planes_of_weights_over_the_same_words() -> None:
-    topology = qn.Topology.dense(784, 100, 10, weight_levels=4, threshold_levels=9)
+    topology = qn.Topology.dense(784, 100, 10, weight_levels=[17, 4], threshold_levels=9)
     program = program_of(topology)
-    assert program.tables.steps["kind"].tolist() == [DENSE, DENSE]
-    assert program.tables.steps["plane_count"].tolist() == [3, 3]
-    assert program.tables.steps["constant_count"].tolist() == [7, 7]
+    steps = program.tables.steps
+    assert steps["kind"].tolist() == [DENSE, DENSE]
+    assert steps["parallel_count"].tolist() == [16, 3]
+    assert steps["plane_count"].tolist() == [5, 2]
+    assert steps["single_count"].tolist() == [2, 1]
+    assert steps["constant_count"].tolist() == [7, 7]
     assert program.tables.digit_count == 4
-    assert len(program.parameter_of) // 64 == 3 * (100 * 13 + 10 * 2) + 4 * (2 + 1)
+    assert len(program.parameter_of) // 64 == 5 * 100 * 13 + 2 * 10 * 2 + 4 * (2 + 1)
 
 
 def test_a_shared_filter_is_stored_once() -> None:

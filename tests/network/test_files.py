@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import qubonn as qn
+from export.models import dense_layers
 from network.random_networks import networks
 from qubonn.errors import FileFormatError, RangeError
+from qubonn.network.binary_network import topology_arrays
 
 Arrays = dict[str, NDArray[Any]]
 Doctor = Callable[[Arrays], object]
@@ -115,13 +118,103 @@ def test_a_file_that_does_not_mention_a_constant_has_none(saved: Path) -> None:
     assert not loaded.topology.has_constant
 
 
-def test_a_network_of_mnist_size_takes_less_than_300_kilobytes(tmp_path: Path) -> None:
+def test_files_of_dense_layers_are_hardly_larger_than_their_parameters(tmp_path: Path) -> None:
     network = qn.BinaryNetwork.random(qn.Topology.dense(784, 128, 10), seed=0)
     network.save(tmp_path / "mnist.qubonn")
-    assert (tmp_path / "mnist.qubonn").stat().st_size < 300_000
     assert qn.load(tmp_path / "mnist.qubonn") == network
-    weights = arrays_in(tmp_path / "mnist.qubonn")["weight_bits"]
-    assert weights.nbytes == (784 * 128 + 128 * 10) // 8
+    arrays = arrays_in(tmp_path / "mnist.qubonn")
+    assert set(arrays) == {"description", "weight_bits", "bias_bits"}
+    assert arrays["weight_bits"].nbytes == (784 * 128 + 128 * 10) // 8
+    assert (tmp_path / "mnist.qubonn").stat().st_size < arrays["weight_bits"].nbytes + 1000
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(dense_layers(), st.integers(1, 3))
+def test_dense_committees_hold_no_arcs_and_each_parameter_once(
+    tmp_path: Path, topology: qn.Topology, size: int
+) -> None:
+    members = [qn.BinaryNetwork.random(topology, seed=seed) for seed in range(size)]
+    qn.Committee(members).save(tmp_path / "c.qubonn")
+    loaded = qn.load(tmp_path / "c.qubonn")
+    assert loaded == qn.Committee(members)
+    assert isinstance(loaded, qn.Committee)
+    assert loaded.members[0].topology.layer_shapes == topology.layer_shapes
+    parts = {"committee_weight_bits", "committee_bias_bits", "committee_reading"}
+    assert set(arrays_in(tmp_path / "c.qubonn")) == {"description", *parts}
+
+
+def test_arcs_in_another_order_than_that_of_layers_are_listed(tmp_path: Path) -> None:
+    dense = qn.Topology.dense(2, 3, 1)
+    for changed in ("source_of", "target_of", "weight_of"):
+        arcs = {
+            name: getattr(dense, name).copy() for name in ("source_of", "target_of", "weight_of")
+        }
+        arcs[changed][[0, 2]] = arcs[changed][[2, 0]] if changed != "source_of" else [1, 1]
+        topology = qn.Topology(2, 1, 6, **arcs, layer_shapes=dense.layer_shapes)
+        network = qn.BinaryNetwork.random(topology, seed=0)
+        network.save(tmp_path / "m.qubonn")
+        assert "source_of" in arrays_in(tmp_path / "m.qubonn")
+        assert qn.load(tmp_path / "m.qubonn") == network
+
+
+def test_files_of_version_1_list_all_arcs_and_still_load(tmp_path: Path) -> None:
+    topology = qn.Topology.dense(9, 4, 2, weight_levels=3, threshold_levels=[5, 2])
+    members = [qn.BinaryNetwork.random(topology, seed=seed) for seed in range(2)]
+    arrays = topology_arrays(topology) | {
+        "weight_bits": np.packbits(members[0].weight_spins > 0),
+        "bias_bits": np.packbits(members[0].bias_spins > 0),
+    }
+    describe(arrays, version=1)
+    rewrite(tmp_path / "network.qubonn", arrays)
+    assert qn.load(tmp_path / "network.qubonn") == members[0]
+    qn.Committee(members).save(tmp_path / "committee.qubonn")
+    rewrite(tmp_path / "old.qubonn", arrays_in(tmp_path / "committee.qubonn") | arrays)
+    assert qn.load(tmp_path / "old.qubonn") == qn.Committee(members)
+
+
+DENSE = qn.BinaryNetwork.random(qn.Topology.dense(9, 4, 2, weight_levels=3), seed=0)
+LEVELS = r"levels must be two numbers from 2 on for each layer"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"levels": 3}, LEVELS),
+        ({"levels": [[3, 2]]}, LEVELS),
+        ({"levels": [[3, 2], [3]]}, LEVELS),
+        ({"levels": [[3, 2], [3, 1]]}, LEVELS),
+        ({"levels": [[3, 2], [3, True]]}, LEVELS),
+        ({"levels": [[3, 2], [3.0, 2]]}, LEVELS),
+        ({"levels": [[3, 2], 32]}, LEVELS),
+        ({"levels": [], "layer_shapes": [[9]]}, LEVELS),
+        ({"levels": [], "layer_shapes": None}, LEVELS),
+        ({"layer_shapes": [[9], [1, 2, 2], [2]]}, LEVELS),
+        ({"levels": [[2, 2]] * 1001, "layer_shapes": [[1]] * 1002}, LEVELS),
+        ({"levels": [[3, 2], [4, 2]]}, "weight_bits must hold 96 bits"),
+        ({"levels": [[3, 2], [3, 20]]}, "weight_bits must hold 124 bits"),
+        ({"layer_shapes": [[9], [4], [20]]}, "weight_bits must hold 232 bits"),
+        ({"layer_shapes": [[9], [9000], [9000]]}, "weight_bits must hold 162162000 bits"),
+        ({"layer_shapes": [[9], [2**25], [9]]}, r"at most 67,108,864 nodes and 357,913,941 arcs"),
+        ({"layer_shapes": [[2**26], [2**26], [2**26]]}, r"got 201,326,592 and 18,014,398,509,481"),
+        ({"levels": [[2**26, 2], [2, 2**26]]}, r"arcs; got 15 and 2,550,136,"),
+    ],
+)
+def test_doctored_layers_are_refused_without_time_and_memory(
+    changes: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "dense.qubonn"
+    DENSE.save(path)
+    arrays = arrays_in(path)
+    describe(arrays, **changes)
+    rewrite(path, arrays)
+    tracemalloc.start()
+    with pytest.raises(FileFormatError, match=rf"dense\.qubonn.*{message}"):
+        qn.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20
 
 
 def test_a_file_holds_plain_arrays_that_numpy_reads_without_pickle(saved: Path) -> None:
@@ -261,12 +354,12 @@ DOCTORED: dict[str, tuple[Doctor, str]] = {
         "its description must say that its format is 'qubonn-network'",
     ),
     "a newer version": (
-        lambda arrays: describe(arrays, version=2),
-        "its version must be 1; got 2: a newer qubonn may have written it",
+        lambda arrays: describe(arrays, version=3),
+        "its version must be 2 or lower; got 3: a newer qubonn may have written it",
     ),
     "a version of another kind": (
         lambda arrays: describe(arrays, version=[1] * 100),
-        "its version must be 1; got ",
+        "its version must be 2 or lower; got ",
     ),
     "no JSON": (
         lambda arrays: arrays.update(description=np.frombuffer(b"{", np.uint8)),

@@ -30,9 +30,6 @@ def test_every_number_equals_a_count_by_hand(
     assert int(size["weights"]) == len(network.weight_spins)
     assert int(size["biases"]) == topology.node_count - topology.input_count
     assert int(size["biases"]) == len(network.bias_spins)
-    assert found.bits == len(network.weight_spins) + len(network.bias_spins)
-    packed = np.packbits(np.concatenate([network.weight_spins, network.bias_spins]) > 0)
-    assert found.packed_bytes == packed.nbytes
     assert found.level_count == longest_path(topology)
     magnitudes = [slow_magnitudes(network, row) for row in inputs]
     every = [value for row in magnitudes for value in row.values()]
@@ -66,10 +63,10 @@ def test_the_text_is_aligned_and_short() -> None:
     found = network.summary([[1, 1, 1], [-1, 1, 1]], outputs)
     lines = str(found).splitlines()
     assert lines[0] == "BinaryNetwork 3 -> 2 -> 2"
-    assert lines[1] == "inputs              3"
-    assert lines[8] == "parameter bits     14"
-    assert lines[9] == "bytes, packed       2"
-    assert lines[-3:] == ["accuracy        0.500", "  output 0      1.000", "  output 1      0.500"]
+    assert lines[1] == "inputs                 3"
+    assert lines[8] == "bytes on a device     80"
+    names = "accuracy         ", "  output 0       ", "  output 1       "
+    assert lines[-3:] == [f"{names[0]}  0.500", f"{names[1]}  1.000", f"{names[2]}  0.500"]
     assert len({len(line) for line in lines[1:]}) == 1
     assert repr(found) == str(found)
 
@@ -79,16 +76,16 @@ def test_of_many_outputs_the_worst_and_the_best_are_shown() -> None:
     outputs = network.predict_outputs([[1, 1, 1], [-1, 1, 1]])
     outputs[0, 4] *= -1
     assert str(network.summary([[1, 1, 1], [-1, 1, 1]], outputs)).splitlines()[-3:] == [
-        "accuracy        0.500",
-        "  worst output  0.500",
-        "  best output   1.000",
+        "accuracy           0.500",
+        "  worst output     0.500",
+        "  best output      1.000",
     ]
 
 
 def test_a_notebook_gets_an_escaped_table() -> None:
     html = qn.BinaryNetwork.random(qn.Topology.dense(3, 2), seed=0).summary()._repr_html_()
     assert ">BinaryNetwork 3 -&gt; 2</div>" in html
-    assert html.count("<tr") == html.count("</tr>") == 9
+    assert html.count("<tr") == html.count("</tr>") == 8
     assert "->" not in html
 
 
@@ -107,7 +104,9 @@ def test_cyclic_networks_have_counts_but_no_margins() -> None:
     network = qn.BinaryNetwork.random(topology, seed=0)
     found = network.summary()
     assert found.level_count is None
-    assert "levels          cyclic" in str(found)
+    assert found.byte_count is None
+    assert "bytes" not in str(found)
+    assert "levels   cyclic" in str(found)
     assert str(found).startswith("BinaryNetwork\n")
     with pytest.raises(TopologyError, match="closes a cycle"):
         network.summary([[1]])
@@ -140,8 +139,8 @@ def test_every_number_of_a_committee_equals_a_count_by_hand(vote: Any) -> None:
     committee, inputs, outputs = committee_and_data(vote)
     found = committee.summary(inputs, outputs)
     assert (found.member_count, found.reading, found.examples) == (5, vote, 30)
-    assert found.bits == 5 * (6 * 4 + 4 * 3 + 4 + 3)
-    assert found.packed_bytes == 27  # 215 bits
+    records, runs, outputs_of = 2 * 12 * 2, 2 * 2, 3 * 2
+    assert found.byte_count == records + runs + outputs_of + 5 * 4 * (4 + 3 + 2)
     margins = [member.margins(inputs) for member in committee.members]
     assert found.s1 == pytest.approx(np.mean([margin.s1 for margin in margins]))
     assert found.s2 == pytest.approx(np.mean([margin.s2 for margin in margins]))
@@ -193,7 +192,7 @@ def test_levels_and_thresholds_are_listed_where_there_are_more_than_two() -> Non
     size = dict(found.rows())
     assert (size["inputs"], size["arcs"]) == ("9", "98")
     assert (size["weight levels"], size["threshold levels"]) == ("2 to 3", "5")
-    assert found.bits == 9 * 4 * 2 + 4 * 2 + 6 * 4
-    assert found.packed_bytes == 13
+    records, runs, outputs_of = 2 * 14 * 2, 2 * 2, 2 * 2
+    assert found.byte_count == records + runs + outputs_of + 4 * (4 * 2 + 2 + 3 * 2)
     plain = dict(qn.BinaryNetwork.random(qn.Topology.dense(9, 4, 2), seed=0).summary().rows())
     assert not {"weight levels", "threshold levels"} & set(plain)

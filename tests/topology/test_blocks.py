@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 import qubonn as qn
 from export.models import convolutions, dense_layers, odd_wirings, wirings
 from qubonn.checks import IntVector
-from qubonn.topology.blocks import blocks_by_level, distinct_rows, threshold_digits, threshold_sums
+from qubonn.topology.blocks import (
+    MOST_PARALLEL,
+    blocks_by_level,
+    distinct_rows,
+    plane_bits,
+    plane_values,
+    threshold_digits,
+    threshold_sums,
+)
 
 any_topology = st.one_of(
     wirings(), dense_layers(), convolutions(), st.sampled_from(list(odd_wirings().values()))
@@ -74,6 +82,27 @@ def test_digits_of_thresholds_count_what_is_positive(topology: qn.Topology, seed
         terms = [network.bias_spins[neuron], *network.weight_spins[topology.weight_of[arcs]]]
         assert sums[neuron] == sum(terms)
         assert counts[neuron] == terms.count(1)
+
+
+def test_planes_are_as_few_as_can_hold_all_levels() -> None:
+    for parallel_count in range(1, MOST_PARALLEL + 1):
+        values = plane_values(parallel_count)
+        assert sum(values) == parallel_count
+        assert 2 ** (len(values) - 1) < parallel_count + 1 <= 2 ** len(values)
+
+
+@settings(deadline=None)
+@given(st.integers(1, MOST_PARALLEL), st.integers(1, 3), st.integers(0, 3), st.integers(0, 2**32))
+def test_spins_of_planes_times_their_values_are_the_sums_of_parallel_arcs(
+    parallel_count: int, filter_count: int, source_count: int, seed: int
+) -> None:
+    shape, generator = (filter_count, parallel_count, source_count), np.random.default_rng(seed)
+    weights = generator.integers(9, size=shape)  # some of them shared
+    spins = generator.choice([-1, 1], (2, 9))
+    values = np.array(plane_values(parallel_count))[:, np.newaxis]
+    bits = plane_bits(weights, spins > 0).reshape(2, filter_count, len(values), source_count)
+    found = (values * (2 * bits.astype(int) - 1)).sum(axis=2)
+    assert found.tolist() == spins[:, weights].sum(axis=2).tolist()
 
 
 def test_equal_rows_have_one_number() -> None:

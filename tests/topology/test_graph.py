@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from qubonn import checks
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.topology import Topology
+from qubonn.topology.layers import Dense
 from topology.random_graphs import arcs_of, plain_graph, topologies
 
 DENSE = Topology.dense(3, 2, 1)
@@ -29,6 +30,26 @@ def from_arcs(arcs: Any, inputs: Any = 1, outputs: Any = 1, nodes: Any = None) -
 
 
 # ---- building ----
+
+
+@pytest.mark.parametrize("levels", [(2, 2), (5, 33), (2, 3)])
+def test_dense_layers_are_recognised_and_only_these(levels: tuple[int, int]) -> None:
+    weight, threshold = levels
+    options = {"weight_levels": [weight, 2], "threshold_levels": [2, threshold]}
+    dense = Topology.dense(4, 3, 2, **options)
+    assert dense.dense_layers() == [Dense(3, weight, 2), Dense(2, 2, threshold)]
+    assert Topology.of_layers((4,), dense.dense_layers() or []) == dense
+    flat = replace(dense, layer_shapes=None)
+    assert flat.dense_layers() is None
+    assert Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1).dense_layers() is None
+
+
+@pytest.mark.parametrize("shapes", [((2,), (1,)), ((0,), (3,)), ((1,), (1,), (1,)), ((3,),)])
+def test_layers_that_do_not_hold_the_arcs_are_not_believed(shapes: tuple[Any, ...]) -> None:
+    arcs = np.zeros(0, dtype=np.int64)
+    assert Topology(2, 1, 3, arcs, arcs, arcs, layer_shapes=shapes).dense_layers() is None
+    one = np.array([0]), np.array([2]), np.array([0])
+    assert Topology(2, 1, 3, *one, layer_shapes=shapes).dense_layers() is None
 
 
 def test_without_weight_numbers_each_arc_has_its_own_weight() -> None:

@@ -17,6 +17,7 @@ from qubonn.errors import FileFormatError, RangeError
 Facts = list[tuple[str, str]]
 Inspected = tuple[Facts, dict[str, Any], Callable[[Path], None]]
 SHOWN = 12  # classes, columns
+MODEL = {"weight_bits", "committee_weight_bits"}  # one of them is in each model's file
 
 
 @click.command(
@@ -55,7 +56,7 @@ def _inspected(path: Path, member: int) -> Inspected:
 
     if path.name.endswith(estimator.SIDECAR):
         return _problem(path)
-    if path.suffix.lower() == ".qubonn" or "weight_bits" in read_names(path):
+    if path.suffix.lower() == ".qubonn" or MODEL & set(read_names(path)):
         return _model(load_model(path), member)
     if path.suffix.lower() in WRITERS:
         return _qubo(path)
@@ -67,12 +68,17 @@ def _inspected(path: Path, member: int) -> Inspected:
 
 def _model(model: LoadedModel, member: int) -> Inspected:
     from qubonn.drawing.pictures import draw_network
+    from qubonn.export import device_bytes
+    from qubonn.network.summary import DEVICE
 
     if member > len(model.members):
         raise RangeError(f"{model.path} has {len(model.members)} networks; got --member {member}")
     network, size = model.members[member - 1], model.path.stat().st_size
     topology, card = network.topology, getattr(model.trained, "committee_", model.trained).summary()
     facts = [("kind", f"{model.kind}: {card.title}"), *card.rows()]
+    # a classifier has thresholds too
+    stored = device_bytes(model.trained) if model.kind == "classifier" else card.byte_count
+    facts = [(name, f"{stored:,}" if name == DEVICE else value) for name, value in facts]
     document = {
         "kind": model.kind,
         "members": len(model.members),
@@ -80,6 +86,7 @@ def _model(model: LoadedModel, member: int) -> Inspected:
         "outputs": topology.output_count,
         "weights": topology.weight_count,
         "biases": topology.neuron_count,
+        "device_bytes": stored,
         "bytes": size,
     }
     if model.kind == "classifier":

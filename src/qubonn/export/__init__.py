@@ -1,6 +1,6 @@
 """Trained models as files for other programs: C for small devices, ONNX for runtimes."""
 
-from qubonn.export.c import to_c
+from qubonn.export.c import device_bytes, to_c
 from qubonn.export.onnx import to_onnx
 
-__all__ = ["to_c", "to_onnx"]
+__all__ = ["device_bytes", "to_c", "to_onnx"]

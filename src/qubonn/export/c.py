@@ -17,15 +17,16 @@ from qubonn import __version__
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
-from qubonn.export.c_layout import WORD, BitLayout, Record, packed
 from qubonn.export.c_text import CArray, comment, identifier, string_literal
 from qubonn.export.model import Classes, Exported, exported
+from qubonn.inference.c_layout import WORD, BitLayout, packed
 from qubonn.storage import write_whole
 from qubonn.topology.blocks import threshold_digits
 
 Inputs = Literal["bits", "uint8", "int8", "uint16", "int16", "int32"]
 
 NUMBERS = get_args(Inputs)[1:]  # the types of whole numbers, smaller ones first
+THRESHOLD_BYTES = 4  # of a binariser, whose features may have any scale
 LOWEST = 1 - 2**31  # of an int32 feature, so that a level below all of them fits too
 
 
@@ -73,6 +74,22 @@ def to_c(
     return source
 
 
+def device_bytes(model: object) -> int:
+    """Return the bytes that a device must store to predict: the tables that `to_c` writes.
+
+    A classifier needs 4 more for each threshold of its binariser. Code and names of classes are not
+    counted. Of networks and committees this is also ``summary().byte_count``.
+
+    >>> import qubonn as qn
+    >>> device_bytes(qn.BinaryNetwork.random(qn.Topology.dense(25, 3, 2), seed=0))
+    84
+    """
+    parts = exported(model)
+    tables = sum(table.byte_count for table in _class_tables(parts.classes))
+    thresholds = THRESHOLD_BYTES * parts.threshold_count
+    return BitLayout(parts.topology).byte_count(parts.member_count) + tables + thresholds
+
+
 @lru_cache(maxsize=1)
 def _template() -> Any:
     """Return the header with ``${placeholders}`` and ``/*% if ... %*/``, which C reads as comments.
@@ -100,11 +117,11 @@ def _template() -> Any:
 
 
 def _network_tables(model: Exported, layout: BitLayout) -> list[CArray]:
-    weights = packed(model.weight_spins, layout.weight_numbers)
+    weights = layout.weights(model.weight_spins)
     thresholds = threshold_digits(model.topology, model.weight_spins, model.bias_spins)
-    biases = packed(thresholds, layout.bias_numbers)
+    biases = packed(thresholds[:, layout.bias_numbers] & (layout.bias_numbers >= 0))
     per_member = "{:,} words for each member"
-    size, fields = layout.index_bytes, len(Record._fields) - 2 * (not layout.has_levels)
+    size, fields = layout.index_bytes, layout.field_count
     return [
         CArray("_step", "steps", np.array(layout.records)[:, :fields], field_bytes=size),
         CArray("_run", "runs", np.array(layout.runs).reshape(-1, 2), field_bytes=size),
@@ -119,8 +136,8 @@ def _class_tables(classes: Classes | None) -> list[CArray]:
     if classes is None or classes.evidence is None:
         return []
     spin_count = classes.codewords.shape[1]
-    numbers = np.pad(np.arange(spin_count), (0, -spin_count % WORD), constant_values=-1)
-    codewords = packed(classes.codewords, numbers).reshape(-1)
+    padding = ((0, 0), (0, -spin_count % WORD))
+    codewords = packed(np.pad(classes.codewords > 0, padding)).reshape(-1)
     return [
         CArray("int32_t", "evidence", classes.evidence, "of an output, by members that say +1"),
         CArray("uint32_t", "codewords", codewords, "outputs of each class"),

@@ -57,6 +57,12 @@ class Exported:
         """Number of networks."""
         return len(self.weight_spins)
 
+    @property
+    def threshold_count(self) -> int:
+        """Number of values that the binariser compares features with."""
+        values = getattr(self.encoder, "thresholds", getattr(self.encoder, "levels", ()))
+        return int(np.size(values))
+
     def require_comparisons(self, inputs: str) -> tuple[IntVector, NDArray[np.float64]]:
         """Return (column_of, levels): spin s is +1 where column ``column_of[s]`` > ``levels[s]``.
 

@@ -8,7 +8,7 @@ A neuron has n arcs, d of which disagree with their sources, and c arcs from the
 these and the bias are +1. Its pre-activation, n - 2d + 2k - c - 1, is positive exactly if the
 excess, d - k - (n - c) // 2, is negative: the sign bit of the excess is the activation, and the
 pre-activation is -2 * excess - (n - c is even). Parallel arcs are planes of weights that the same
-words disagree with.
+words disagree with, and a bit of a plane counts as several arcs: half of those that are left.
 """
 
 import numpy as np
@@ -21,6 +21,7 @@ from qubonn.simd.words import finite, load_at, ones_of, positive, repeated, stor
 THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # lanes: the examples of a chunk
 SIXTY_FOUR = np.zeros(1, dtype=np.uint64)  # lanes: one number for each bit of a word
 ZERO, ONE, SIGN_PLACE, SIGN = (np.uint64(word) for word in (0, 1, 63, 1 << 63))
+LOW_HALF = np.uint64((1 << 32) - 1)
 
 
 @njit(cache=True, nogil=True)
@@ -64,8 +65,9 @@ def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums)
     """
     first_vote = chunk * tables.output_count * CHUNK
     plane_count, neuron_count = step["plane_count"], min(64, step["count"] - first)
-    word_count = (step["source_count"] + 63) // 64
-    difference = step["source_count"] * plane_count - step["constant_count"]
+    word_count, parallel_count = (step["source_count"] + 63) // 64, step["parallel_count"]
+    single_count = step["single_count"]
+    difference = step["source_count"] * parallel_count - step["constant_count"]
     weight = step["weight_word"] + first * plane_count * word_count
     threshold = step["weight_word"] + step["count"] * plane_count * word_count + first // 64
     digit_words = (step["count"] + 63) // 64
@@ -75,7 +77,16 @@ def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums)
         for digit in range(tables.digit_count):
             half += bit_at(parameters, 64 * (threshold + digit * digit_words) + neuron) << digit
         excess = repeated(ZERO, THIRTY_TWO) - np.uint64(half)
-        for _ in range(plane_count):
+        for plane in range(plane_count - single_count):
+            left = parallel_count >> plane
+            found = repeated(ZERO, THIRTY_TWO)
+            for word in range(word_count):
+                known = load_at(sources.words, sources.first + word * CHUNK, THIRTY_TWO)
+                found = found + ones_of(known ^ parameters[weight + word])
+            # LLVM multiplies 32 bits in one instruction if it sees that the others are 0
+            excess = excess + (found & LOW_HALF) * (np.uint64(left - left // 2) & LOW_HALF)
+            weight += word_count
+        for _ in range(single_count):
             for word in range(word_count):
                 known = load_at(sources.words, sources.first + word * CHUNK, THIRTY_TWO)
                 excess = excess + ones_of(known ^ parameters[weight + word])

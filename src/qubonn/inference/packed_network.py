@@ -1,4 +1,4 @@
-"""PackedNetwork: prediction at one bit a weight, by XNOR and popcount.
+"""PackedNetwork: prediction in bits, by XNOR and popcount.
 
 Topology + parameters of one network or several -> outputs and their pre-activations, equal to the
 reference forward pass in every bit.  Paper, eq:activation.
@@ -79,7 +79,7 @@ class PackedNetwork:
 
     @property
     def byte_count(self) -> int:
-        """Bytes of the model: a bit for each weight and bias, up to full words, and the wiring."""
+        """Bytes of memory: the bits of all parameters, up to full words, and the wiring."""
         tables = [table for table in self.program.tables if isinstance(table, np.ndarray)]
         return self.words.nbytes + sum(table.nbytes for table in tables)
 

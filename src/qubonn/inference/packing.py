@@ -19,7 +19,7 @@ from qubonn.checks import (
 )
 from qubonn.inference.program import CHUNK, Program
 from qubonn.topology import Topology
-from qubonn.topology.blocks import threshold_digits
+from qubonn.topology.blocks import plane_bits, threshold_digits
 
 Words = NDArray[np.uint64]
 NUMBERS_PER_THREAD = 1_000_000  # fewer are packed before a thread has started
@@ -97,7 +97,8 @@ def pack_parameters(
     words = aligned_zeros(len(weight_spins), len(program.parameter_of) // 64)
     thresholds = threshold_digits(topology, weight_spins, bias_spins)
     for row, *bits_of in zip(words, weight_spins > 0, bias_spins > 0, thresholds, strict=True):
-        bits = np.concatenate([*bits_of, [False]])[program.parameter_of]
+        planes = [plane_bits(weights, bits_of[0][None])[0] for weights in program.levelled]
+        bits = np.concatenate([*bits_of, *planes, [False]])[program.parameter_of]
         row[:] = np.packbits(bits, bitorder="little").view("<u8")
     words.setflags(write=False)
     return words

@@ -7,6 +7,7 @@ more kinds of step turn words into planes and back.
 """
 
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector
 from qubonn.inference.strips import STRIP, Strips, strips_of
 from qubonn.topology import Topology
-from qubonn.topology.blocks import Block, blocks_by_level, threshold_digit_count
+from qubonn.topology.blocks import Block, blocks_by_level, plane_values, threshold_digit_count
 
 CHUNK, BLOCK = 32, 512  # examples: those of one instruction on words; those of a plane
 DENSE, SLIDE, SPREAD, GATHER = range(4)
@@ -29,7 +30,9 @@ STEP = np.dtype(
         ("count", "i4"),  # of strips, spans or neurons
         # of DENSE only
         ("source_count", "i4"),
-        ("plane_count", "i4"),  # of weights: parallel arcs of each source
+        ("parallel_count", "i4"),  # arcs of each source
+        ("plane_count", "i4"),  # of bits that hold them, by `plane_values`
+        ("single_count", "i4"),  # of planes whose bits are one arc each
         ("constant_count", "i4"),
         ("target_row", "i4"),
         ("first_column", "i4"),  # in `columns`; -1 for hidden neurons
@@ -75,7 +78,8 @@ class Program(NamedTuple):
     """Tables for the kernels, and which parameter is which bit."""
 
     tables: Tables
-    parameter_of: IntVector  # by bit: weights, biases, then `threshold_digits`; -1 for none
+    parameter_of: IntVector  # by bit: one of weights, biases, `threshold_digits`, planes; -1: none
+    levelled: tuple[NDArray[np.int64], ...]  # weights of blocks, for `plane_bits`
 
 
 @lru_cache(maxsize=8)
@@ -96,6 +100,7 @@ class _Builder:
         self.spans: list[tuple[int, int]] = []
         self.columns: list[int] = []
         self.parameters: list[IntVector] = []
+        self.levelled: list[NDArray[np.int64]] = []
         self.bit_count = 0
         self.row_count = 0
         self.words_of: dict[bytes, _Words] = {}  # by node numbers in order
@@ -103,6 +108,7 @@ class _Builder:
         self.home_of = np.full(topology.node_count, -1)  # in `homes`: words with a given node
         self.homes: list[_Words] = []
         self.digit_count = threshold_digit_count(topology)
+        self.number_count = topology.weight_count + (1 + self.digit_count) * topology.neuron_count
         if topology.column_count:
             self._remember(_Words(True, 0, np.arange(topology.column_count)))
         for blocks in blocks_by_level(topology):
@@ -141,7 +147,8 @@ class _Builder:
             widest=int((strips["fan_in"] + strips["term_count"]).max(initial=0)),
             digit_count=self.digit_count,
         )
-        return Program(tables, np.concatenate([np.zeros(0, np.int64), *self.parameters]))
+        numbers = np.concatenate([np.zeros(0, np.int64), *self.parameters])
+        return Program(tables, numbers, tuple(self.levelled))
 
     # ---- neurons that read words ----
 
@@ -151,23 +158,25 @@ class _Builder:
         Words must be put together first, then they are quick. Planes exist already, but
         looking up the arcs of a single neuron is slower than counting them.
         """
-        neuron_count, plane_count, source_count = block.weights.shape
+        neuron_count, parallel_count, source_count = block.weights.shape
         if len(block.sources) > 1 or not source_count:  # a convolution, or thresholds alone
             return False
         if block.sources.tobytes() in self.words_of:
             return True
         row_count = _row_count(source_count)
-        by_words = neuron_count * (30 * row_count * plane_count + 40) + 1200 * row_count
+        word_count = row_count * len(plane_values(parallel_count))
+        by_words = neuron_count * (30 * word_count + 40) + 1200 * row_count
         by_planes = neuron_count * (10 * block.fan_in + 200)
         return bool(by_words < by_planes)
 
     def _add_dense(self, block: Block) -> None:
         (nodes,), (read,) = block.nodes, block.sources
         sources = self.words_of.get(read.tobytes()) or self._gather(read)
-        neuron_count, plane_count, source_count = block.weights.shape
+        neuron_count, parallel_count, source_count = block.weights.shape
         is_output = nodes[0] >= self.topology.outputs.start
-        weights = np.full((neuron_count, plane_count, 64 * _row_count(source_count)), -1)
-        weights[:, :, :source_count] = block.weights
+        numbers = self._plane_numbers(block.weights)
+        padding = ((0, 0), (0, 0), (0, -source_count % 64))
+        weights = np.pad(numbers, padding, constant_values=-1)
         self.steps.append(
             {
                 "kind": DENSE,
@@ -175,7 +184,9 @@ class _Builder:
                 "row": sources.row,
                 "count": neuron_count,
                 "source_count": source_count,
-                "plane_count": plane_count,
+                "parallel_count": parallel_count,
+                "plane_count": numbers.shape[1],
+                "single_count": plane_values(parallel_count).count(1),
                 "constant_count": block.constant_count,
                 "target_row": self.row_count,
                 "first_column": len(self.columns) if is_output else -1,
@@ -252,6 +263,16 @@ class _Builder:
         self.parameters += [numbers, padding]
         self.bit_count += len(numbers) + len(padding)
         return first
+
+    def _plane_numbers(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number the bits of planes after all other parameters; a single plane is the weights."""
+        neuron_count, parallel_count, source_count = weights.shape
+        if parallel_count == 1:
+            return weights
+        shape = neuron_count, len(plane_values(parallel_count)), source_count
+        self.levelled.append(weights)
+        self.number_count += prod(shape)
+        return np.arange(self.number_count - prod(shape), self.number_count).reshape(shape)
 
     def _bias_numbers(self, nodes: IntVector) -> IntVector:
         return self.topology.weight_count + nodes - self.topology.input_count

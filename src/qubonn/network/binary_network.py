@@ -39,8 +39,9 @@ from qubonn.network.summary import Summary, accuracy, summarise
 from qubonn.storage import write_arrays
 from qubonn.topology import Topology
 
-FORMAT, VERSION = "qubonn-network", 1  # of files
+FORMAT, VERSION = "qubonn-network", 2  # of files
 MOST_NODES = 1 << 26  # in a file
+MOST_LAYERS = 1_000  # in a file that lists layers instead of arcs
 ARCS = ("source_of", "target_of", "weight_of")
 
 
@@ -162,15 +163,14 @@ class BinaryNetwork:
 
         >>> BinaryNetwork.random(Topology.dense(9, 4, 2), seed=0).summary()
         BinaryNetwork 9 -> 4 -> 2
-        inputs           9
-        hidden           4
-        outputs          2
-        levels           2
-        arcs            44
-        weights         44
-        biases           6
-        parameter bits  50
-        bytes, packed    7
+        inputs              9
+        hidden              4
+        outputs             2
+        levels              2
+        arcs               44
+        weights            44
+        biases              6
+        bytes on a device  88
         """
         return summarise([self], inputs, outputs, reading, is_committee=False)
 
@@ -231,22 +231,32 @@ class BinaryNetwork:
 def network_arrays(network: BinaryNetwork) -> dict[str, NDArray[Any]]:
     """Return the parts of a network's file."""
     return {
-        **topology_arrays(network.topology),
+        **layered_arrays(network.topology),
         "weight_bits": np.packbits(network.weight_spins > 0),
         "bias_bits": np.packbits(network.bias_spins > 0),
     }
 
 
+def layered_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
+    """Return the parts of a file that hold a topology: dense layers if it has no others, or arcs.
+
+    For files with weights: they prove that numbers of layers are no mistake.
+    """
+    layers = topology.dense_layers()
+    if layers is None or len(layers) > MOST_LAYERS or topology.node_count > MOST_NODES:
+        return topology_arrays(topology)
+    levels = [(layer.levels, layer.thresholds) for layer in layers]
+    return _described(layer_shapes=topology.layer_shapes, levels=levels)
+
+
 def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
-    """Return the parts of a file that hold a topology."""
+    """Return the parts of a file that hold any topology."""
     if topology.node_count > MOST_NODES:
         raise RangeError(
             f"a network in a file must have at most {MOST_NODES:,} nodes; "
             f"got {topology.node_count:,}: it was not written"
         )
     description = {
-        "format": FORMAT,
-        "version": VERSION,
         "inputs": topology.input_count,
         "outputs": topology.output_count,
         "nodes": topology.node_count,
@@ -255,10 +265,13 @@ def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
     }
     if topology.has_constant:  # a key that older versions do not know
         description["has_constant"] = True
-    return {
-        "description": np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
-        **{name: getattr(topology, name).astype(np.int32) for name in ARCS},
-    }
+    arcs = {name: getattr(topology, name).astype(np.int32) for name in ARCS}
+    return _described(**description) | arcs
+
+
+def _described(**description: Any) -> dict[str, NDArray[Any]]:
+    document = json.dumps({"format": FORMAT, "version": VERSION, **description})
+    return {"description": np.frombuffer(document.encode(), dtype=np.uint8)}
 
 
 def require_topology(topology: object) -> Topology:

@@ -1,31 +1,61 @@
 """Read a network from a small file that describes itself and cannot run code.
 
 The arrays of a .qubonn file -> BinaryNetwork, after checking all of them.  `BinaryNetwork.save`
-writes them: a compressed archive of plain arrays, spins packed eight to a byte.
+writes them: a compressed archive of plain arrays, spins packed eight to a byte. Dense layers are
+listed by size and levels, any other topology by its arcs, as all were in version 1.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError, QubonnError
-from qubonn.network.binary_network import ARCS, FORMAT, MOST_NODES, VERSION, BinaryNetwork
-from qubonn.storage import parse_json, shown
+from qubonn.network.binary_network import (
+    ARCS,
+    FORMAT,
+    MOST_LAYERS,
+    MOST_NODES,
+    VERSION,
+    BinaryNetwork,
+)
+from qubonn.storage import MOST_BYTES, parse_json, shown
 from qubonn.topology import Topology
+from qubonn.topology.layers import Dense, Shape, arc_count
+
+Arrays = dict[str, NDArray[Any]]
+
+MOST_ARCS = MOST_BYTES // 12  # as many as a file can list
 
 
-def network_of(arrays: dict[str, NDArray[Any]]) -> BinaryNetwork:
+def network_of(arrays: Arrays) -> BinaryNetwork:
     """Return the network whose parts `network_arrays` returned, after checking them."""
-    topology = topology_of(arrays, "weight_bits", "bias_bits")
-    weights = unpacked("weight_bits", arrays, topology.weight_count)
-    return BinaryNetwork(topology, weights, unpacked("bias_bits", arrays, topology.neuron_count))
+    return BinaryNetwork(*parameters_of(arrays))
 
 
-def topology_of(arrays: dict[str, NDArray[Any]], *others: str) -> Topology:
+def parameters_of(
+    arrays: Arrays, prefix: str = "", *, by_member: bool = False
+) -> tuple[Topology, NDArray[np.int8], NDArray[np.int8]]:
+    """Return topology, weights and biases; the names of their parts begin with `prefix`."""
+    names = f"{prefix}weight_bits", f"{prefix}bias_bits"
+    description = description_of(arrays, "description", *names, kind=FORMAT, version=VERSION)
+    if "levels" in description:
+        shape, layers = _layers(description)
+        # a few numbers must not build more arcs than the file holds weights
+        _require_bits(names[0], arrays, arc_count(shape, layers), by_member)
+        topology = Topology.of_layers(shape, layers)
+    else:
+        topology = topology_of(arrays)
+    weights = unpacked(names[0], arrays, topology.weight_count, by_member=by_member)
+    biases = unpacked(names[1], arrays, topology.neuron_count, by_member=by_member)
+    return topology, weights, biases
+
+
+def topology_of(arrays: Arrays, *others: str) -> Topology:
     """Return the topology from the parts of a file that must have `others` too."""
     parts = ("description", *ARCS, *others)
     description = description_of(arrays, *parts, kind=FORMAT, version=VERSION)
@@ -47,10 +77,14 @@ def topology_of(arrays: dict[str, NDArray[Any]], *others: str) -> Topology:
     )
 
 
-def unpacked(
-    name: str, arrays: dict[str, NDArray[Any]], count: int, *, by_member: bool = False
-) -> NDArray[np.int8]:
+def unpacked(name: str, arrays: Arrays, count: int, *, by_member: bool = False) -> NDArray[np.int8]:
     """Return spins from a vector of bytes, or from a matrix with a row for each member."""
+    _require_bits(name, arrays, count, by_member)
+    bits = np.unpackbits(arrays[name], axis=-1, count=count)
+    return (2 * bits.astype(np.int8) - 1).astype(np.int8)
+
+
+def _require_bits(name: str, arrays: Arrays, count: int, by_member: bool) -> None:
     packed = arrays.get(name, np.zeros(0))
     if (
         packed.dtype != np.uint8
@@ -60,7 +94,6 @@ def unpacked(
     ):
         how = " for each member, in a matrix of bytes" if by_member else ", eight to a byte"
         raise FileFormatError(f"{name} must hold {count} bits{how}")
-    return (2 * np.unpackbits(packed, axis=-1, count=count).astype(np.int8) - 1).astype(np.int8)
 
 
 @contextmanager
@@ -75,7 +108,7 @@ def reading(path: str | os.PathLike[str], kind: str) -> Iterator[None]:
 
 
 def description_of(
-    arrays: dict[str, NDArray[Any]], part: str, *others: str, kind: str, version: int
+    arrays: Arrays, part: str, *others: str, kind: str, version: int
 ) -> dict[str, Any]:
     """Return the decoded description in `part`, if all parts are there and it is of this format."""
     missing = [name for name in (part, *others) if name not in arrays]
@@ -87,9 +120,10 @@ def description_of(
     description = parse_json("its description", arrays[part].tobytes())
     if not isinstance(description, dict) or description.get("format") != kind:
         raise FileFormatError(f"its description must say that its format is {kind!r}")
-    if description.get("version") != version:
+    found = description.get("version")
+    if type(found) is not int or not 1 <= found <= version:
         raise FileFormatError(
-            f"its version must be {version}; got {shown(description.get('version'))}: "
+            f"its version must be {version} or lower; got {shown(found)}: "
             "a newer qubonn may have written it"
         )
     return description
@@ -100,6 +134,30 @@ def _count(description: dict[str, Any], name: str) -> int:
     if type(count) is not int or not 0 <= count <= MOST_NODES:
         raise FileFormatError(f"{name} must lie in 0..{MOST_NODES}; got {shown(count)}")
     return count
+
+
+def _layers(description: dict[str, Any]) -> tuple[Shape, list[Dense]]:
+    """Return the shape of the inputs and the layers after them, if their numbers are moderate."""
+    shapes, levels = _layer_shapes(description.get("layer_shapes")) or (), description["levels"]
+    if (
+        not isinstance(levels, list)
+        or not 1 <= len(levels) == len(shapes) - 1 <= MOST_LAYERS
+        or any(len(shape) > 1 for shape in shapes[1:])
+        or not all(isinstance(pair, list) and len(pair) == 2 for pair in levels)
+        or not all(type(n) is int and 2 <= n <= MOST_NODES for pair in levels for n in pair)
+    ):
+        raise FileFormatError(
+            "levels must be two numbers from 2 on for each layer after the inputs, at most "
+            f"{MOST_LAYERS:,} and dense; got {shown(levels)}"
+        )
+    layers = [Dense(size, *pair) for (size,), pair in zip(shapes[1:], levels, strict=True)]
+    node_count, count = sum(map(prod, shapes)), arc_count(shapes[0], layers)
+    if node_count > MOST_NODES or count > MOST_ARCS:
+        raise FileFormatError(
+            f"its layers must have at most {MOST_NODES:,} nodes and {MOST_ARCS:,} arcs; "
+            f"got {node_count:,} and {count:,}"
+        )
+    return shapes[0], layers
 
 
 def _layer_shapes(value: object) -> tuple[tuple[int, ...], ...] | None:

@@ -15,12 +15,14 @@ from qubonn.checks import SpinMatrix, require_spin_matrix
 from qubonn.drawing.cards import Facts, card, topology_facts
 from qubonn.encoding import Reading, require_reading
 from qubonn.errors import RangeError
+from qubonn.inference.c_layout import BitLayout
 from qubonn.network.forward import decide
 from qubonn.topology import Topology
 
 if TYPE_CHECKING:
     from qubonn.network.binary_network import BinaryNetwork
 
+DEVICE = "bytes on a device"
 MOST_OUTPUTS = 12  # shown one by one
 
 
@@ -45,19 +47,16 @@ class Summary:
     output_accuracies: tuple[float, ...] | None = None  # the same for each output
 
     @property
-    def bits(self) -> int:
-        """One for each weight and each bias of each member."""
-        return (self.member_count or 1) * (self.topology.weight_count + self.topology.neuron_count)
-
-    @property
     def level_count(self) -> int | None:
         """Levels of neurons; None with cycles."""
         return len(self.topology.levels()) if self.topology.is_acyclic else None
 
     @property
-    def packed_bytes(self) -> int:
-        """Bytes that hold all weights and biases, eight to a byte."""
-        return -(-self.bits // 8)
+    def byte_count(self) -> int | None:
+        """Bytes that a device must store: the tables of the model in C; None with cycles."""
+        if not self.topology.is_acyclic:
+            return None
+        return BitLayout(self.topology).byte_count(self.member_count or 1)
 
     @property
     def mean_member_accuracy(self) -> float | None:
@@ -82,8 +81,8 @@ class Summary:
             yield "reading", self.reading
             yield "each member", ""
             yield from ((f"  {name}", value) for name, value in topology_facts(self.topology))
-        yield "parameter bits", f"{self.bits:,}"
-        yield "bytes, packed", f"{self.packed_bytes:,}"
+        if (byte_count := self.byte_count) is not None:
+            yield DEVICE, f"{byte_count:,}"
         if self.examples is not None:
             yield "examples", f"{self.examples:,}"
             of, digits = ("", 0) if self.member_count is None else (", mean member", 1)

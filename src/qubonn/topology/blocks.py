@@ -4,7 +4,8 @@ Topology, neurons -> groups with one fan-in; acyclic topology -> levels of block
 at one position or at many. A dense layer is a block with one position; a convolution is a block
 with a position for each place of its filters; a neuron with sources and weights of its own is a
 block by itself. Engines flip one parameter at a time, so they use lists of arcs instead. Parameters
--> thresholds: biases and the arcs from the constant, which are part of no block.
+-> thresholds: biases and the arcs from the constant, which are part of no block; parallel arcs ->
+planes of bits.
 """
 
 from collections.abc import Iterator
@@ -106,6 +107,39 @@ def threshold_digits(
     sums = threshold_sums(topology, np.asarray(weight_spins) > 0, np.asarray(bias_spins) > 0)
     digits = [sums >> digit & 1 for digit in range(threshold_digit_count(topology))]
     return np.concatenate(digits, axis=1).astype(bool)
+
+
+def plane_values(parallel_count: int) -> list[int]:
+    """Return how many of the arcs a bit of each plane stands for: half of those that are left.
+
+    The sum of m arcs is a weight of m + 1 levels, which bit_length(m) planes hold: the values add
+    up to m, and some of them to any number of +1. So a weight is the sum of value times spin.
+
+    >>> plane_values(16), plane_values(6), plane_values(1)
+    ([8, 4, 2, 1, 1], [3, 2, 1], [1])
+    """
+    values = []
+    while parallel_count:
+        values.append(parallel_count - parallel_count // 2)
+        parallel_count //= 2
+    return values
+
+
+def plane_bits(weights: NDArray[np.int64], weight_bits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the planes of the weights of a block, ``filters x parallel arcs x sources``.
+
+    Networks x (filters x planes x sources); `weight_bits` has a row for each network.
+
+    >>> plane_bits(np.array([[[0], [1], [2]]]), np.array([[0, 0, 1], [1, 0, 1]], dtype=bool))
+    array([[False,  True],
+           [ True, False]])
+    """
+    left = weight_bits[:, weights].sum(axis=2, dtype=np.uint8)  # +1 that no plane stands for yet
+    planes = []
+    for value in plane_values(weights.shape[1]):
+        planes.append(left >= value)
+        left -= np.uint8(value) * planes[-1]
+    return np.stack(planes, axis=2).reshape(len(weight_bits), -1)
 
 
 def blocks_by_level(topology: Topology) -> list[list[Block]]:

@@ -25,6 +25,7 @@ from qubonn.topology.layers import (
     Dense,
     Layer,
     Shape,
+    arc_count,
     has_thresholds,
     layered_arcs,
     read_notation,
@@ -103,7 +104,7 @@ class Topology:
         inputs, *others = (require_count("a layer size", size) for size in layer_sizes)
         levels = _for_each_layer("weight_levels", weight_levels, len(others))
         thresholds = _for_each_layer("threshold_levels", threshold_levels, len(others))
-        return cls._of_layers((inputs,), list(map(Dense, others, levels, thresholds)))
+        return cls.of_layers((inputs,), list(map(Dense, others, levels, thresholds)))
 
     @classmethod
     def parse(cls, notation: str, *, inputs: int | Sequence[int], outputs: int) -> "Topology":
@@ -117,7 +118,14 @@ class Topology:
         >>> Topology.parse("fc(4, levels=3) + out(thresholds=9)", inputs=9, outputs=2)
         Topology(9 -> 4 -> 2: 16 nodes, 94 arcs, 94 weights, one constant)
         """
-        return cls._of_layers(*read_notation(notation, inputs, outputs))
+        return cls.of_layers(*read_notation(notation, inputs, outputs))
+
+    @classmethod
+    def of_layers(cls, shape: Shape, layers: Sequence[Layer]) -> "Topology":
+        """Connect inputs of a shape to the first of the layers, and each layer to the next."""
+        arcs, shapes = layered_arcs(shape, list(layers))
+        sizes, constant = [prod(shape) for shape in shapes], has_thresholds(list(layers))
+        return cls(sizes[0] + constant, sizes[-1], sum(sizes) + constant, *arcs, shapes, constant)
 
     @classmethod
     def from_arcs(
@@ -216,6 +224,24 @@ class Topology:
         """Numbers of the arcs from the constant."""
         is_constant = (self.source_of == self.column_count) & self.has_constant
         return _read_only(np.flatnonzero(is_constant))
+
+    def dense_layers(self) -> list[Dense] | None:
+        """Return the layers after the inputs, if `of_layers` connects such layers in this way.
+
+        >>> Topology.dense(9, 4, 2, weight_levels=[3, 2]).dense_layers()
+        [Dense(size=4, levels=3, thresholds=2), Dense(size=2, levels=2, thresholds=2)]
+        """
+        shapes = self.layer_shapes or ()
+        sizes = list(map(prod, shapes))
+        if len(shapes) < 2 or min(sizes) < 1 or any(len(shape) > 1 for shape in shapes[1:]):
+            return None
+        starts = sizes[0] + self.has_constant + np.cumsum([0, *sizes[1:-1]])
+        layers = []
+        for before, size, first in zip(sizes, sizes[1:], starts, strict=False):
+            constant_count = int((self.target_of[self.constant_arcs] == first).sum())
+            levels = (int(self.fan_in[first]) - constant_count) // before + 1
+            layers.append(Dense(size, levels, constant_count + 2))
+        return layers if self._is_connected_by(shapes[0], layers) else None
 
     @cached_property
     def levelled_weights(self) -> tuple[IntVector, IntVector]:
@@ -391,11 +417,14 @@ class Topology:
 
     # ---- helpers ----
 
-    @classmethod
-    def _of_layers(cls, shape: Shape, layers: list[Layer]) -> "Topology":
-        arcs, shapes = layered_arcs(shape, layers)
-        sizes, constant = [prod(shape) for shape in shapes], has_thresholds(layers)
-        return cls(sizes[0] + constant, sizes[-1], sum(sizes) + constant, *arcs, shapes, constant)
+    def _is_connected_by(self, shape: Shape, layers: list[Dense]) -> bool:
+        """Whether `of_layers` returns this topology; False where memory is too short to tell."""
+        if arc_count(shape, layers) != self.arc_count or min(one.levels for one in layers) < 2:
+            return False
+        try:
+            return Topology.of_layers(shape, layers) == self
+        except RangeError:
+            return False
 
     def _require_sound_counts(self) -> None:
         object.__setattr__(self, "has_constant", bool(self.has_constant))

@@ -101,13 +101,19 @@ Layer = Dense | Convolution
 Stack = tuple[Shape, list[Layer]]  # shape of the inputs; layers, the outputs last
 
 
+def arc_count(shape: Shape, layers: Sequence[Layer]) -> int:
+    """Return the number of arcs of layers after inputs of a shape, without building them."""
+    count = 0
+    for layer in layers:
+        count += layer.arc_count_from(shape)
+        shape = layer.shape_after(shape)
+    return count
+
+
 def require_room(shape: Shape, layers: list[Layer]) -> None:
     """Refuse layers whose arcs do not fit into memory."""
-    arc_count = 0
-    for layer in layers:
-        arc_count += layer.arc_count_from(shape)
-        shape = layer.shape_after(shape)
-    require_memory(f"a network of {arc_count} arcs", BYTES_PER_ARC * arc_count)
+    count = arc_count(shape, layers)
+    require_memory(f"a network of {count} arcs", BYTES_PER_ARC * count)
 
 
 def layered_arcs(shape: Shape, layers: list[Layer]) -> tuple[Arcs, tuple[Shape, ...]]:

@@ -17,8 +17,8 @@ from qubonn.encoding import CodeBook, Reading, require_reading
 from qubonn.errors import FileFormatError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork
 from qubonn.network import BinaryNetwork, Summary
-from qubonn.network.binary_network import network_arrays
-from qubonn.network.files import network_of, unpacked
+from qubonn.network.binary_network import layered_arrays
+from qubonn.network.files import parameters_of
 from qubonn.network.forward import decide, is_worth_packing
 from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.summary import accuracy, summarise
@@ -117,9 +117,9 @@ class Committee:
 
 
 def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:
-    """Return the parts of a committee's file: those of its first network, and all parameters."""
+    """Return the parts of a committee's file: the topology once, and all parameters."""
     members = committee.members
-    arrays = network_arrays(members[0])
+    arrays = layered_arrays(members[0].topology)
     for name in ("weight", "bias"):
         spins = np.stack([getattr(member, f"{name}_spins") for member in members])
         arrays[f"committee_{name}_bits"] = np.packbits(spins > 0, axis=1)
@@ -131,9 +131,7 @@ def committee_of(arrays: dict[str, NDArray[Any]]) -> Committee:
     """Return the committee whose parts `committee_arrays` returned, after checking them."""
     if "committee_reading" not in arrays:
         raise FileFormatError("it must have a part named 'committee_reading'")
-    topology = network_of(arrays).topology
-    weights = unpacked("committee_weight_bits", arrays, topology.weight_count, by_member=True)
-    biases = unpacked("committee_bias_bits", arrays, topology.neuron_count, by_member=True)
+    topology, weights, biases = parameters_of(arrays, "committee_", by_member=True)
     if len(weights) != len(biases):
         raise FileFormatError("its members must have weights and biases each")
     members = [BinaryNetwork(topology, *spins) for spins in zip(weights, biases, strict=True)]

@@ -1,7 +1,7 @@
 """The layout has one record for each block whose positions form a grid."""
 
 import qubonn as qn
-from qubonn.export.c_layout import BitLayout
+from qubonn.inference.c_layout import BitLayout
 
 
 def test_dense_layers_and_convolutions_are_one_record_each() -> None:

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
 from qubonn.topology import Topology
-from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level, threshold_digit_count
+from qubonn.topology.blocks import (
+    Block,
+    IntMatrix,
+    blocks_by_level,
+    plane_bits,
+    plane_values,
+    threshold_digit_count,
+)
 
 WORD = 32  # bits
 Grid = tuple[int, int, int, int]  # rows, columns and the steps of both, as in Record
@@ -39,7 +46,7 @@ class Record(NamedTuple):
     target: int
     weight: int  # word of the first filter
     output: int  # 0 for hidden neurons; else 1 + place of the first neuron among the outputs
-    planes: int  # of weights: parallel arcs of each source
+    parallel: int  # arcs of each source, in planes of `plane_values`
     terms: int  # of each threshold: the bias and the arcs from the constant
 
 
@@ -57,8 +64,8 @@ class BitLayout:
         self._place_of = np.full(topology.node_count, -1)  # bit of each node
         self._place_of[: topology.column_count] = np.arange(topology.column_count)
         self._node_at = [*range(topology.column_count)]  # by bit; -1 for padding
-        self._filters = [np.zeros(0, dtype=np.int64)]
-        self._filter_words = 0
+        self.weight_words = 0
+        self._filters: list[NDArray[np.int64]] = []  # filters x parallel arcs x bits; -1: padding
         self._known: dict[tuple[str, bytes], int] = {}  # filters and runs that exist already
         for blocks in blocks_by_level(topology):
             self._end_word()
@@ -71,12 +78,30 @@ class BitLayout:
         digits = np.arange(self.digit_count)[:, np.newaxis] * topology.neuron_count
         numbers = np.where(nodes < 0, -1, digits + nodes - topology.input_count)
         self.bias_numbers = numbers.reshape(-1)  # by digit and bit: those of `threshold_digits`
-        self.weight_numbers = np.concatenate(self._filters)  # by bit; -1 for padding
 
     @property
     def has_levels(self) -> bool:
         """Whether some weights or thresholds have more than two levels."""
-        return any(record.planes > 1 or record.terms > 1 for record in self.records)
+        return any(record.parallel > 1 or record.terms > 1 for record in self.records)
+
+    def weights(self, weight_spins: NDArray[Any]) -> NDArray[np.uint32]:
+        """Return the words of weights, a row for each network."""
+        bits = np.pad(weight_spins > 0, ((0, 0), (0, 1)))  # the last is that of padding
+        none = np.zeros((len(bits), 0), dtype=bool)
+        return packed(np.hstack([none, *(plane_bits(filters, bits) for filters in self._filters)]))
+
+    @property
+    def field_count(self) -> int:
+        """Fields of a record; the last two are for levels only."""
+        return len(Record._fields) - 2 * (not self.has_levels)
+
+    def byte_count(self, member_count: int = 1) -> int:
+        """Return the bytes of all tables in C, which have one element at least."""
+        records, runs = self.field_count * len(self.records), 2 * max(len(self.runs), 1)
+        indices = records + runs + len(self.output_of)
+        bits = len(self.bias_numbers) + WORD * self.weight_words
+        words = member_count * bits // WORD + (not self.weight_words)
+        return self.index_bytes * indices + WORD // 8 * words
 
     @property
     def index_bytes(self) -> int:
@@ -128,8 +153,8 @@ class BitLayout:
             first_run, run_count = self._add_runs(places)
             self.patch_words = max(self.patch_words, word_count(fan_in))
         base = int(places[0]) if fan_in else 0
-        first, (filters, planes, _) = self._add_filters(weights), weights.shape
-        neurons = filters, target, first, output, planes, terms
+        first, (filters, parallel, _) = self._add_filters(weights), weights.shape
+        neurons = filters, target, first, output, parallel, terms
         self.records.append(Record(fan_in, first_run, run_count, base, *grid, *neurons))
 
     def _starts_a_word(self, places: IntVector) -> bool:
@@ -154,10 +179,12 @@ class BitLayout:
         """Give filters the next words, whole words for each plane; return the first word."""
         padding = -weights.shape[2] % WORD
         rows = np.pad(weights, ((0, 0), (0, 0), (0, padding)), constant_values=-1)
-        first = self._known.setdefault(("filters", rows.tobytes()), self._filter_words)
-        if first == self._filter_words:
-            self._filters.append(rows.reshape(-1))
-            self._filter_words += rows.size // WORD
+        name = f"filters of {weights.shape[1]} arcs"  # other numbers of arcs have other planes
+        first = self._known.setdefault((name, rows.tobytes()), self.weight_words)
+        if first == self.weight_words:
+            self._filters.append(rows)
+            plane_count = len(plane_values(weights.shape[1]))
+            self.weight_words += len(rows) * plane_count * rows.shape[2] // WORD
         return first
 
 
@@ -166,9 +193,8 @@ def word_count(bit_count: int) -> int:
     return -(-bit_count // WORD)
 
 
-def packed(spins: NDArray[Any], numbers: IntVector) -> NDArray[np.uint32]:
-    """Return rows of words in which bit i is 1 where the spin, or bit, of that number is."""
-    bits = (spins[:, numbers] > 0) & (numbers >= 0)
+def packed(bits: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """Return rows of words; the columns of `bits` fill whole words."""
     in_bytes = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little"))
     return in_bytes.view("<u4").astype(np.uint32)
 
