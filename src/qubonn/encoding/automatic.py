@@ -120,6 +120,20 @@ def _bins(column: NDArray[np.float64], spins: int) -> Bins:
 # ---- sparse or not ----
 
 
+def as_table(X: Any) -> Any:
+    """Return numbers as one matrix, CSR without duplicates, or Cells where some are words."""
+    if is_sparse(X):
+        rows = X.tocsr()
+        if not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()
+        return rows
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        return X
+    cells = Cells.of(X)
+    return np.stack(cells.columns, axis=1) if cells.is_numeric else cells
+
+
 def is_sparse(X: Any) -> bool:
     """Whether `X` is a sparse matrix or array of scipy."""
     return hasattr(X, "tocsr")

@@ -148,6 +148,12 @@ class TableEncoder:
         counts, total = np.maximum(self.word_counts, 0), len(self.words)
         if counts.max() > total or counts.sum() != total:
             raise ShapeError("word_counts must add up to the number of words")
+        is_word = self.rule_of == EQUAL
+        indices, below = self.levels[is_word], self.word_counts[self.column_of[is_word]]
+        if not ((indices >= 0) & (indices < below) & (indices % 1 == 0)).all():
+            raise RangeError(
+                "a spin of rule 1 must have the index of a word of its column as level"
+            )
         if any(len(set(words)) < len(words) for words in self.categories if words):
             raise AlphabetError("the words of a column must be distinct")
 

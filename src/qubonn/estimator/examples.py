@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from qubonn.encoding.automatic import is_sparse
-from qubonn.encoding.cells import Cells, as_matrix, is_plain
+from qubonn.encoding.automatic import as_table
+from qubonn.encoding.cells import as_matrix, is_plain
 from qubonn.errors import ShapeError
 
 CHECKS: dict[str, Any] = {
@@ -23,10 +23,10 @@ CHECKS: dict[str, Any] = {
 def checked_inputs(estimator: Any, X: Any) -> Any:
     """Return the rows of `X` for a fitted estimator."""
     if is_plain(X):
-        return _numbers_or_cells(validate_data(estimator, _rows(X), reset=False, **CHECKS))
+        return as_table(validate_data(estimator, _rows(X), reset=False, **CHECKS))
     validate_data(estimator, X, reset=False, skip_check_array=True)
     check_array(_stand_in(X), estimator=estimator)
-    return _numbers_or_cells(X)
+    return as_table(X)
 
 
 def checked_examples(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
@@ -34,10 +34,10 @@ def checked_examples(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[An
     _require_one_label(y)
     if is_plain(X):
         rows, labels = validate_data(estimator, _rows(X), y, reset=reset, **CHECKS)
-        return _numbers_or_cells(rows), labels
+        return as_table(rows), labels
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     _, labels = check_X_y(_stand_in(X), y, estimator=estimator)
-    return _numbers_or_cells(X), labels
+    return as_table(X), labels
 
 
 def _require_one_label(y: Any) -> None:
@@ -58,16 +58,3 @@ def _rows(X: Any) -> Any:
 def _stand_in(X: Any) -> NDArray[np.int8]:
     """Return a matrix of the shape of a frame, for checks of shapes."""
     return np.broadcast_to(np.int8(0), X.shape)
-
-
-def _numbers_or_cells(X: Any) -> Any:
-    """Return numbers as one matrix, CSR without duplicates, or Cells where some are words."""
-    if is_sparse(X):
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
-    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
-        return X
-    cells = Cells.of(X)
-    return np.stack(cells.columns, axis=1) if cells.is_numeric else cells
