@@ -98,6 +98,7 @@ def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
         ("classes", _listed(trained.classes_)),
         ("columns", f"{model.column_count}{names}"),
         ("binariser", f"{type(trained.binariser_).__name__}, {spins} spins"),
+        *_words(model),
         ("training accuracy", f"{sum(accuracies) / len(accuracies):.4f}, mean network"),
         ("violations", f"{trained.violation_count_:,} in the best network"),
         ("interrupted", "yes" if trained.is_interrupted_ else "no"),
@@ -106,11 +107,29 @@ def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
         "classes": trained.classes_.tolist(),
         "columns": model.column_count,
         "names": None if model.names is None else list(model.names),
+        "categories": {
+            str(column) if model.names is None else model.names[column]: list(words)
+            for column, words in model.categories.items()
+        },
         "member_accuracies": accuracies,
         "violation_count": int(trained.violation_count_),
         "is_interrupted": bool(trained.is_interrupted_),
     }
     return facts, document
+
+
+def _words(model: LoadedModel) -> Facts:
+    """Return the words of each column of text, and whether others have a spin."""
+    from qubonn.encoding.table_encoder import ABOVE
+
+    facts = []
+    for column, words in model.categories.items():
+        name = f"column {column + 1}" if model.names is None else model.names[column]
+        encoder = model.trained.binariser_
+        has_other = (encoder.rule_of[encoder.column_of == column] == ABOVE).any()
+        shown = [_listed(words)] * bool(words) + ["any other word"] * bool(has_other)
+        facts.append((f"words of {name}", "; ".join(shown) or "none"))
+    return facts
 
 
 def _qubo(path: Path) -> Inspected:
