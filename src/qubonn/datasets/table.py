@@ -141,7 +141,7 @@ class Table:
     def __repr__(self) -> str:
         shape = " x ".join(str(size) for size in self.inputs.shape[1:])
         labels = "no labels" if self.labels is None else f"{len(np.unique(self.labels))} classes"
-        return f"Table({self.source}: {len(self)} examples of {shape} cells, {labels})"
+        return f"Table({self.source}: {len(self)} examples of {shape} numbers, {labels})"
 
 
 def _numbers_rows(name: str, column: NDArray[Any], text: Sequence[str]) -> bool:

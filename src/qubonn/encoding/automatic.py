@@ -43,6 +43,10 @@ def fit_binariser(
         return cast(InputEncoder, wanted)
     spins = _spins(wanted, X.shape, is_planar=is_planar)
     if isinstance(X, Cells) or _has_missing(X):
+        if is_planar or (is_image and isinstance(X, Cells)):
+            raise AlphabetError(
+                "images must hold numbers, and none may be missing for convolutions"
+            )
         return table_of(_code(column, spins) for column in columns_of(X))
     if wanted == "auto":
         return _automatic(X, spins, is_image=is_image)

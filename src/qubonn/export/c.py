@@ -180,7 +180,7 @@ def _compared(
         tables.append(_small_array("rules", spins.rule_of))
         rule, name = f"{prefix}_rules[input]", f"{prefix.upper()}_MISSING"
         is_missing = f"{value} != {value}" if is_float else f"{value} == {name}"
-        above = f"{value} > {level} && !({is_missing})"
+        above = f"{value} > {level}" + ("" if is_float else f" && {value} != {name}")
         shown = Features(
             spins.column_count,
             bit=f"{rule} == 0 ? {above} : {rule} == 1 ? {value} == {level} : {is_missing}",
