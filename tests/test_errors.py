@@ -14,7 +14,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_every_error_is_also_the_builtin_that_callers_expect(kind: type[Exception]) -> None:
-    assert issubclass(kind, (ValueError, ImportError))
+    assert issubclass(kind, (ValueError, TypeError, ImportError))
     assert kind.__doc__
 
 

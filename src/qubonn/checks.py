@@ -122,10 +122,12 @@ def require_matrix(
 
 
 def require_real_matrix(
-    name: str, values: ArrayLike, *, columns: int | None, of: str
+    name: str, values: ArrayLike, *, columns: int | None, of: str, allow_nan: bool = False
 ) -> NDArray[Any]:
     """Return a matrix of finite numbers, one row per example and one column per `of`."""
     array = require_matrix(name, values, columns=columns, of=of)
+    if allow_nan and array.dtype.kind == "f" and not np.isinf(array).any():
+        return array
     return _finite(name, array, "fill in or remove such rows first")
 
 

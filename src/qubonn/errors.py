@@ -16,6 +16,10 @@ class AlphabetError(QubonnError, ValueError):
     """An array holds values outside its alphabet, such as a 0 among spins."""
 
 
+class CellTypeError(QubonnError, TypeError):
+    """A cell of a table is neither a number, text nor a truth value."""
+
+
 class RangeError(QubonnError, ValueError):
     """A number lies outside its range."""
 

@@ -106,6 +106,24 @@ def test_labels_with_quotes_and_line_ends_stay_one_cell(flowers: Path, call: Cal
     assert kinds == {"small", "middle", 'a "big"\none, or so'}
 
 
+def test_missing_cells_are_predicted_or_skipped_with_rows_aligned(
+    model: Path, call: Call, call_json: CallJson
+) -> None:
+    Path("gap.csv").write_text("length,width,height\n0,0,0\n1,,3\n20,20,20\n,,9\n")
+    whole = call("predict", model, "gap.csv", "--proba")
+    assert len(rows(whole.stdout)) == 4
+    assert all(row["prediction"] for row in rows(whole.stdout))
+    assert whole.stderr == ""
+    skipped = call("predict", model, "gap.csv", "--skip-missing", "--proba")
+    assert "gap.csv: 2 rows with missing values skipped" in skipped.stderr
+    found = rows(skipped.stdout)
+    assert [row["prediction"] for row in found] == ["small", "", "large", ""]
+    assert set(found[1].values()) == {""}
+    assert found[0] == rows(whole.stdout)[0]
+    said = call_json("predict", model, "gap.csv", "--skip-missing")
+    assert said["predictions"]["prediction"] == ["small", None, "large", None]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -113,7 +131,7 @@ def test_labels_with_quotes_and_line_ends_stay_one_cell(flowers: Path, call: Cal
         (["flowers.qubonn", "other.csv"], "must have a column 'length'"),
         (["flowers.qubonn", "empty.csv"], "a row for each example"),
         (["flowers.qubonn", "wide.csv", "--no-header"], "3 numbers for each example"),
-        (["flowers.qubonn", "gap.csv"], "line 2, column 'width'"),
+        (["flowers.qubonn", "text.csv"], "line 2, column 'width'"),
         (["flowers.qubonn", "flowers.csv", "-o", "flowers.qubonn"], "must end in .csv"),
         (["cut.qubonn", "flowers.csv"], "cut.qubonn"),
         (["flowers.qubonn", "numbered.csv", "-t", "kind"], "labels such as 'large'"),
@@ -126,7 +144,7 @@ def test_wrong_input_ends_with_2_and_one_sentence(
     Path("other.csv").write_text("a,b\n1,2\n")
     Path("empty.csv").write_text("length,width,height\n")
     Path("wide.csv").write_text("1,2,3,4\n")
-    Path("gap.csv").write_text("length,width,height\n1,,3\n")
+    Path("text.csv").write_text("length,width,height\n1,wide,3\n")
     Path("numbered.csv").write_text("length,width,height,kind\n1,2,3,1\n")
     Path("foreign.csv").write_text("length,width,height,kind\n1,2,3,fox\n")
     Path("cut.qubonn").write_bytes(model.read_bytes()[:-100])

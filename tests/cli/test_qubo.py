@@ -39,3 +39,10 @@ def test_wrong_usage_of_qubo_ends_with_2(
     result = call("qubo", gates, "-t", "gate", *arguments, code=2)
     assert words in result.stderr
     assert sorted(path.name for path in gates.parent.iterdir()) == ["gates.csv"]
+
+
+def test_text_and_missing_cells_become_a_qubo(tmp_path: Path, call: Call) -> None:
+    (tmp_path / "t.csv").write_text("colour;size;k\nred;1,5;a\nblue;;b\ngreen;2;b\n")
+    result = call("qubo", "t.csv", "-t", "k", "--decimal", ",", "--hidden", 2, "-o", "t.qubo")
+    assert "TableEncoder" in result.stdout
+    assert "TableEncoder" in call("inspect", "t.qubo.problem.npz").stdout

@@ -119,7 +119,84 @@ def test_rows_with_missing_cells_are_left_out_on_request(tmp_path: Path) -> None
     path = written(tmp_path, "a,b,k\n1,2,x\n,2,x\n3,NaN,y\n4,5,\n6,7,y\n")
     table = read_csv(path, target="k", skip_missing=True)
     assert table.inputs.tolist() == [[1, 2], [6, 7]]
-    assert table.skipped_count == 3
+    assert table.skipped == (1, 2, 3)
+
+
+def test_missing_cells_are_kept_otherwise(tmp_path: Path) -> None:
+    table = read_csv(written(tmp_path, "a,b\n1,NA\n,2\n?,nan\n"))
+    wanted = np.array([[1, np.nan], [np.nan, 2], [np.nan, np.nan]])
+    assert np.array_equal(table.inputs, wanted, equal_nan=True)
+    assert not table.skipped + table.text + table.notes
+
+
+def test_a_column_with_text_is_of_text(tmp_path: Path) -> None:
+    table = read_csv(written(tmp_path, "a,b,c\n1,red,1.0\n2,,x\n3,blue,01\n"))
+    assert table.inputs.tolist() == [[1, "red", "1"], [2, None, "x"], [3, "blue", "1"]]
+    assert table.text == ("b", "c")
+    assert len(table.notes) == 1
+    assert table.notes[0].endswith("line 3, column 'c' holds 'x': the column is read as text")
+
+
+@given(cells=st.lists(st.sampled_from(["1", "1.0", "2.5", "red", "", "true"]), min_size=1))
+@settings(max_examples=60)
+def test_columns_are_the_same_in_blocks_of_any_size(folder: Path, cells: list[str]) -> None:
+    path = written(folder, "a,b\n" + "".join(f"{cell},{n}\n" for n, cell in enumerate(cells)))
+    found = []
+    for size in (2, 4, 1 << 18):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("qubonn.datasets.table.CELLS_AT_ONCE", size)
+            table = read_csv(path)
+            found.append((repr(table.inputs.tolist()), table.text, len(table.notes)))
+    assert found[0] == found[1] == found[2]
+
+
+def test_columns_that_must_be_numbers_are_checked_and_named_ones_are_text(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,b\n1,2\n3,4\n")
+    assert read_csv(path, text=["b"]).inputs.tolist() == [[1, "2"], [3, "4"]]
+    with pytest.raises(FileFormatError, match="line 3, column 'b' must hold a finite number; got"):
+        read_csv(written(tmp_path, "a,b\n1,2\n3,x\n"), text=["a"])
+
+
+def test_decimals_may_have_a_comma(tmp_path: Path) -> None:
+    table = read_csv(written(tmp_path, "a;b\n1,5;-2\n;3e2\n"), decimal=",")
+    assert np.array_equal(table.inputs, np.array([[1.5, -2], [np.nan, 300]]), equal_nan=True)
+    with pytest.raises(FileFormatError, match=r"line 2, column 'a' .*--decimal \."):
+        read_csv(written(tmp_path, "a;b\n1.5;2\n"), decimal=",")
+
+
+def test_files_may_have_another_encoding(tmp_path: Path) -> None:
+    path = written(tmp_path, "größe,b\n1,é\n".encode("latin-1"))
+    table = read_csv(path, encoding="latin-1")
+    assert table.names == ("größe", "b")
+    assert table.inputs.tolist() == [[1, "é"]]
+    for wrong in ("nonsense", "hex", "ascii"):
+        with pytest.raises(FileFormatError, match=r"d\.csv"):
+            read_csv(path, encoding=wrong)
+
+
+def test_several_columns_are_dropped_at_once(tmp_path: Path) -> None:
+    path = written(tmp_path, 'a,b,"c,d",e\n1,2,3,4\n')
+    assert read_csv(path, drop=["a, 2"]).names == ("c,d", "e")
+    assert read_csv(path, drop=["c,d", "e"]).names == ("a", "b")
+
+
+def test_columns_that_number_the_rows_are_found(tmp_path: Path) -> None:
+    count = 12
+    columns: dict[str, list[Any]] = {
+        "row number": [*range(count)],
+        "falling": [*range(count, 0, -1)],
+        "PassengerId": [n * 5 % count for n in range(count)],
+        "user_id": [n * 7 % count for n in range(count)],
+        "name": [f"person {n}" for n in range(count)],
+        "size": [n * 5 % count for n in range(count)],
+        "rising": [n / 2 for n in range(count)],
+        "colour": ["red", "blue"] * (count // 2),
+        "id": [1] * count,
+    }
+    rows = [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
+    path = written(tmp_path, "\n".join([",".join(columns), *rows]))
+    assert read_csv(path).id_columns == [*columns][:5]
+    assert read_csv(written(tmp_path, "id\n1\n2\n")).id_columns == []
 
 
 def test_gzipped_files_are_read_as_they_are(tmp_path: Path) -> None:
@@ -130,12 +207,10 @@ def test_gzipped_files_are_read_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        ("a,b\n1,\n", {}, ["line 2", "'b'", "missing", "--skip-missing"]),
-        ("a,b\n1,2\n3,?\n", {}, ["line 3", "'b'", "missing"]),
-        ("a,b\n1,red\n", {}, ["line 2", "'b'", "'red'", "--drop 'b'"]),
-        ("a;b\n1;2,5\n", {}, ["line 2", "'b'", "with a point"]),
+        ("a,b\n1,red\n", {"text": []}, ["line 2", "'b'", "'red'", "trained on numbers"]),
+        ("a;b\n1;2,5\n", {}, ["line 2", "'b'", "--decimal ,"]),
         ("a,b\n1,inf\n", {}, ["line 2", "'b'", "finite"]),
-        ("a,b\n1,1_000\n", {}, ["line 2", "'b'", "'1_000'"]),
+        ("a,b\n1,1_000\n", {"text": []}, ["line 2", "'b'", "'1_000'"]),
         ("a,b\n1,2\n1,2,3\n", {}, ["line 3", "2 cells", "got 3"]),
         ('a,b\n1,2\n"1,2\n', {}, ["line 3", "cannot be read"]),
         ("a,a\n1,2\n", {}, ["names of columns must differ", "1 and 2"]),
@@ -147,7 +222,7 @@ def test_gzipped_files_are_read_as_they_are(tmp_path: Path) -> None:
         ("a,k\n1,\n", {"target": "k"}, ["line 2", "'k'", "label"]),
         ("a,k\n1,x\n", {"target": "z"}, ["a column 'z'", "'a', 'k'"]),
         ("a,k\n1,x\n", {"target": "k", "drop": ["k"]}, ["'k'", "must not be dropped"]),
-        ("k\nx\n", {"target": "k"}, ["at least one column of numbers"]),
+        ("k\nx\n", {"target": "k"}, ["at least one column besides"]),
         ("a\n1\n", {"target": "0" * 5000 + "1"}, ["a column '0000"]),
     ],
 )
@@ -172,8 +247,10 @@ def test_the_bad_cell_is_found_in_a_later_block(
 ) -> None:
     monkeypatch.setattr("qubonn.datasets.table.CELLS_AT_ONCE", 4)
     rows = "".join(f"{n},{n}\n" for n in range(9)) + "9,nine\n"
+    path = written(tmp_path, "a,b\n" + rows)
     with pytest.raises(FileFormatError, match="line 11, column 'b'"):
-        read_csv(written(tmp_path, "a,b\n" + rows))
+        read_csv(path, text=[])
+    assert "line 11, column 'b' holds 'nine'" in read_csv(path).notes[0]
 
 
 def test_blocks_give_the_same_numbers_as_one_piece(

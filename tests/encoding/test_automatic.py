@@ -7,7 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import qubonn as qn
+from qubonn.encoding import TableEncoder
 from qubonn.encoding.automatic import fit_binariser, spins_per_column, thermometer
+from qubonn.encoding.cells import Cells
+from qubonn.errors import AlphabetError
 
 
 @pytest.mark.parametrize("low", [0, -1])
@@ -90,3 +93,12 @@ def test_decoding_gives_back_columns_of_few_distinct_numbers(X: Any, spins: int)
     assert np.array_equal(decoded[:, is_few], X[:, is_few])
     assert (spin_counts <= spins).all()
     assert (spin_counts >= 1).all()
+
+
+def test_images_with_gaps_are_refused_for_convolutions_and_images_of_text_always() -> None:
+    holed = np.array([[0.0, np.nan], [1.0, 2.0]])
+    assert isinstance(fit_binariser("auto", holed, is_image=True), TableEncoder)
+    with pytest.raises(AlphabetError, match="images must hold numbers"):
+        fit_binariser("auto", holed, is_image=True, is_planar=True)
+    with pytest.raises(AlphabetError, match="images must hold numbers"):
+        fit_binariser("auto", Cells.of([["a", "b"]]), is_image=True)

@@ -307,10 +307,6 @@ class TestEveryEncoder:
         assert set(np.unique(spins)) == {-1, 1}
         assert encoder.spin_count in (None, spins.shape[1])
 
-    def test_names_the_row_and_column_of_a_missing_number(self, encoder: InputEncoder) -> None:
-        with pytest.raises(AlphabetError, match="X must be finite; got nan in row 1, column 0"):
-            encoder.encode([[0.0, 1.0], [np.nan, 1.0]])
-
     def test_refuses_infinity(self, encoder: InputEncoder) -> None:
         with pytest.raises(AlphabetError, match="X must be finite; got inf in row 0, column 1"):
             encoder.encode([[0, np.inf]])
@@ -332,6 +328,19 @@ class TestEveryEncoder:
     def test_refuses_no_examples(self, encoder: InputEncoder) -> None:
         with pytest.raises(ShapeError, match="X must have at least one row"):
             encoder.encode(np.zeros((0, 2)))
+
+
+@pytest.mark.parametrize("encoder", ENCODERS[:3])
+def test_a_missing_number_is_above_no_threshold(encoder: InputEncoder) -> None:
+    holed = encoder.encode([[np.nan, 1.0], [np.nan, np.nan]])
+    assert holed.tolist() == encoder.encode([[-9, 1], [-9, -9]]).tolist()
+    assert (holed[1] == -1).all()
+
+
+@pytest.mark.parametrize("encoder", ENCODERS[3:])
+def test_bits_name_the_row_and_column_of_a_missing_number(encoder: InputEncoder) -> None:
+    with pytest.raises(AlphabetError, match="X must be finite; got nan in row 1, column 0"):
+        encoder.encode([[0.0, 1.0], [np.nan, 1.0]])
 
 
 @pytest.mark.parametrize("encoder", [encoder for encoder in ENCODERS if encoder.column_count])

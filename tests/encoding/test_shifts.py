@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 import qubonn as qn
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
@@ -155,3 +156,11 @@ def test_shifts_are_kept_in_files(tmp_path: Path) -> None:
     loaded = qn.load(tmp_path / "model.qubonn")
     assert isinstance(loaded, qn.QuboClassifier)
     assert (loaded.shifts, loaded.shift_) == (2, 2)
+
+
+def test_sparse_images_are_shifted_as_dense_ones() -> None:
+    images, classes = np.eye(6)[:, :6], np.arange(6)
+    found, _ = with_shifts(csr_array(images), classes, (2, 3), 1)
+    assert np.array_equal(found, with_shifts(images, classes, (2, 3), 1)[0])
+    stored, _ = with_shifts(csr_array(images), classes, (2, 3), 0)
+    assert stored.nnz == 6  # without shifts they stay sparse

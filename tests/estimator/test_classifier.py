@@ -6,7 +6,6 @@ import joblib
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import NotFittedError
@@ -293,13 +292,11 @@ def test_wrong_examples_are_refused(iris: Examples) -> None:
     X, y = iris
     classifier = quick(committee_size=1).fit(X, y)
     holed = X.copy()
-    holed[3, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    holed[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
         classifier.predict(holed)
     with pytest.raises(ValueError, match="expecting 4 features"):
         classifier.predict(X[:, :3])
-    with pytest.raises(TypeError, match=r"[Ss]parse"):
-        classifier.fit(csr_array(X), y)  # type: ignore[arg-type]
     with pytest.raises(AlphabetError, match="at least two classes; got one class, 1"):
         classifier.fit(X, np.ones(150, dtype=int))
     with pytest.raises(ShapeError, match=r"X must have 9 columns, one per pixel of \(3, 3\)"):

@@ -309,3 +309,30 @@ def test_the_number_of_examples_and_the_version_are_kept(tmp_path: Path) -> None
     classifier.save(tmp_path / "wrong.qubonn")
     with pytest.raises(FileFormatError, match="examples must be of type int; got 'three'"):
         qn.load(tmp_path / "wrong.qubonn")
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        ("words", np.array(["a", "a"]), "distinct"),
+        ("words", np.array([1, 2]), "vector of text"),
+        ("words", np.array(["a"]), "add up"),
+        ("word_counts", np.array([2, -1, -1]), "must turn 2 columns into"),
+        ("word_counts", np.array([2**62, 2**62 + 2]), "add up"),
+        ("rule_of", np.array([1, 7, 0, 0]), "rule_of must lie in 0..2"),
+        ("column_of", np.array([1, 0, 1]), "column_of must not fall"),
+        ("levels", np.array([1, np.nan, 0, 0]), "levels must be finite"),
+        ("levels", None, "must turn 2 columns|parts of a binariser"),
+    ],
+)
+def test_parts_of_an_encoder_of_words_that_do_not_fit_are_refused(
+    tmp_path: Path, part: str, value: Any, words: str
+) -> None:
+    path = tmp_path / "bad.qubonn"
+    rows = [["a", 0.0], ["b", 1.0], [None, 2.0]]
+    quick(committee_size=1).fit(rows, [0, 1, 1]).save(path)
+    arrays = read_arrays(path)
+    arrays[f"binariser_{part}"] = value
+    write_arrays(path, {name: array for name, array in arrays.items() if array is not None})
+    with pytest.raises(FileFormatError, match=words):
+        qn.load(path)

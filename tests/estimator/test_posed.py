@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 import qubonn as qn
 from qubonn.errors import AlphabetError, FileFormatError, QubonnError, RangeError
@@ -64,11 +65,26 @@ def test_images_keep_their_shape() -> None:
 
 @pytest.mark.parametrize(
     ("inputs", "labels"),
-    [([[1.0, np.nan]], ["a"]), ([["x"]], ["a"]), (X, ["a"] * 4), (X, [0.5, 1.5, 2.5, 3.5])],
+    [
+        ([[1.0, np.inf], [0, 1]], ["a", "b"]),
+        ([["x", np.inf], ["y", 0]], ["a", "b"]),
+        (X, ["a"] * 4),
+        (X, [0.5, 1.5, 2.5, 3.5]),
+    ],
 )
 def test_examples_that_cannot_be_learned_are_refused(inputs: Any, labels: Any) -> None:
     with pytest.raises(AlphabetError):
         qn.pose(inputs, labels)
+
+
+def test_words_missing_cells_and_sparse_matrices_are_posed(tmp_path: Path) -> None:
+    rows: Any = [["red", 1.0], ["blue", None], ["green", 3.0]]
+    made = qn.pose(rows, ["a", "b", "a"])
+    made.save(tmp_path / "p.problem.npz")
+    loaded = PosedProblem.load(tmp_path / "p.problem.npz")
+    assert loaded.encoding.binariser.encode(rows).tolist() == made.problem.input_spins.tolist()
+    stored = qn.pose(csr_array(np.eye(3)), [0, 1, 1]).problem
+    assert np.array_equal(stored.input_spins, qn.pose(np.eye(3), [0, 1, 1]).problem.input_spins)
 
 
 def test_errors_of_the_design_are_ours() -> None:

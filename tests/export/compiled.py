@@ -109,7 +109,7 @@ def program_source(cases: Sequence[Case]) -> str:
     functions = [_function(case, number) for number, case in enumerate(cases)]
     calls = [f"    run_{number}();" for number in range(len(cases))]
     main = "\n".join(["int main(void)", "{", *calls, "    return 0;", "}", ""])
-    return "\n".join(["#include <stdio.h>", *includes, *functions, main])
+    return "\n".join(["#include <math.h>", "#include <stdio.h>", *includes, *functions, main])
 
 
 FUNCTION = """
@@ -139,6 +139,10 @@ READING_WORDS = """for (i = 0; i < NET_{n}_INPUT_WORDS; i++)
 READING_FEATURES = "net_{n}_binarise(examples_{n} + example * NET_{n}_FEATURE_COUNT, inputs);"
 
 
+def float_literal(value: float) -> str:
+    return "NAN" if value != value else f"{value:.9e}f"
+
+
 def _function(case: Case, number: int) -> str:
     kind = case.options.get("inputs")
     if kind is None:
@@ -147,9 +151,10 @@ def _function(case: Case, number: int) -> str:
         values = ", ".join(f"{word}u" for row in rows for word in row)
     else:
         reading = READING_FEATURES
-        values = ", ".join(str(value) for value in case.inputs.ravel().tolist())
+        show = float_literal if kind == "float" else str
+        values = ", ".join(show(value) for value in case.inputs.ravel().tolist())
     return FUNCTION.format(
-        kind=f"{kind}_t",
+        kind=kind if kind == "float" else f"{kind}_t",
         n=number,
         values=values,
         rows=len(case.inputs),

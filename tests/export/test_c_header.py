@@ -77,7 +77,7 @@ def test_the_same_model_gives_the_same_text_and_the_file_holds_it(tmp_path: Path
 def test_arguments_out_of_range_are_refused() -> None:
     network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
     with pytest.raises(RangeError, match="inputs must be 'bits' or one of uint8, int8"):
-        qn.to_c(network, inputs="float")  # type: ignore[arg-type]
+        qn.to_c(network, inputs="double")  # type: ignore[arg-type]
     with pytest.raises(RangeError, match="inputs='uint8' needs a QuboClassifier"):
         qn.to_c(network, inputs="uint8")
     with pytest.raises(RangeError, match="scale must be at least 1"):

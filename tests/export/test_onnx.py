@@ -18,7 +18,7 @@ from export.running import run_onnx
 from qubonn.encoding import Reading
 from qubonn.errors import RangeError, TopologyError
 from qubonn.export import onnx_graph
-from qubonn.export.onnx import float32_levels
+from qubonn.export.model import float32_levels
 from qubonn.export.onnx_graph import Form
 
 onnx = pytest.importorskip("onnx")

@@ -27,8 +27,8 @@ OPTIONS = {"c": ("numbers", "scale", "with_main"), "onnx": ("form", "from_number
 @click.option("--name", help="Name of the model in the code.  [default: name of MODEL]")
 @click.option(
     "--numbers",
-    type=click.Choice(["uint8", "int8", "uint16", "int16", "int32"]),
-    help="C: also binarise whole numbers of this type.",
+    type=click.Choice(["uint8", "int8", "uint16", "int16", "int32", "float"]),
+    help="C: also binarise numbers of this type.",
 )
 @click.option(
     "--scale",

@@ -103,6 +103,10 @@ def _classifier(model: LoadedModel) -> tuple[Facts, dict[str, Any]]:
         "classes": trained.classes_.tolist(),
         "columns": model.column_count,
         "names": None if model.names is None else list(model.names),
+        "categories": {
+            str(column) if model.names is None else model.names[column]: list(words)
+            for column, words in model.categories.items()
+        },
         "member_accuracies": accuracies,
         "violation_count": int(trained.violation_count_),
         "is_interrupted": bool(trained.is_interrupted_),
@@ -123,6 +127,7 @@ def made_facts(model: LoadedModel) -> Facts:
         ("classes", _listed(trained.classes_)),
         ("columns", f"{model.column_count}{names}"),
         ("binariser", f"{type(trained.binariser_).__name__}, {spins} spins"),
+        *_words(model),
         ("training examples", "not in this file" if count is None else f"{count:,}"),
         ("design", _design(trained)),
         ("engine", f"{', '.join(solvers)}, {seconds:.2f} s"),
@@ -143,6 +148,20 @@ def _design(trained: Any) -> str:
     return ", ".join(
         [hidden, *(f"{name.replace('_', ' ')} {value}" for name, value in settings.items())]
     )
+
+
+def _words(model: LoadedModel) -> Facts:
+    """Return the words of each column of text, and whether others have a spin."""
+    from qubonn.encoding.table_encoder import ABOVE
+
+    facts = []
+    for column, words in model.categories.items():
+        name = f"column {column + 1}" if model.names is None else model.names[column]
+        encoder = model.trained.binariser_
+        has_other = (encoder.rule_of[encoder.column_of == column] == ABOVE).any()
+        shown = [_listed(words)] * bool(words) + ["any other word"] * bool(has_other)
+        facts.append((f"words of {name}", "; ".join(shown) or "none"))
+    return facts
 
 
 def _qubo(path: Path) -> Inspected:

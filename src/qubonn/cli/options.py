@@ -116,13 +116,19 @@ class Reading:
     labels: Path | None = option(type=EXISTING, help="IDX file of labels, if DATA is IDX.")
     inputs: str | None = option(help="Array of inputs, if DATA is npz.  [default: X]")
     drop: tuple[str, ...] = option(
-        multiple=True, metavar="COLUMN", help="Ignore a column; repeatable."
+        multiple=True, metavar="COLUMN[,COLUMN...]", help="Ignore columns; repeatable."
     )
     has_header: bool | None = option(
         "--header/--no-header", default=None, help="The first line holds names."
     )
     separator: str | None = option(
         type=_separator, metavar="TEXT", help="Separator of CSV cells.  [default: detected]"
+    )
+    decimal: str = option(
+        type=click.Choice([".", ","]), default=".", help="Decimal separator of CSV cells."
+    )
+    encoding: str = option(
+        default="utf-8", metavar="NAME", help="Encoding of CSV files, such as latin-1."
     )
     skip_missing: bool = option(is_flag=True, help="Skip rows with missing values.")
 
@@ -131,15 +137,22 @@ class Reading:
         return qn.datasets.read_table(path, **(vars(self) | changes))
 
     def read_labelled(self, path: Path, screen: Screen) -> "qn.datasets.Table":
-        """Read training examples; print the number of rows that were skipped."""
+        """Read training examples; print which rows were skipped and which columns look odd."""
         kind = qn.datasets.kind_of(path)
         if kind == "csv" and self.target is None:
             raise click.UsageError("a CSV file needs --target, the column of labels")
         if kind == "idx" and self.labels is None:
             raise click.UsageError("an IDX file needs --labels, the file of labels")
         table = self.read(path)
-        if table.skipped_count:
-            screen.note(f"{table.source}: {table.skipped_count} rows with missing values skipped")
+        if table.skipped:
+            screen.note(f"{table.source}: {len(table.skipped)} rows with missing values skipped")
+        for note in table.notes:
+            screen.note(f"Note: {note}")
+        for name in table.id_columns:
+            screen.note(
+                f"Warning: column {name!r:.60} looks like an id, different in each row: leave it "
+                "out (--drop) if it says nothing about new examples"
+            )
         _require_classes(table)
         return table
 

@@ -35,7 +35,8 @@ def command(
     """Predict the classes of new examples.
 
     DATA is CSV, IDX or npz. A MODEL trained on a CSV file finds its columns by name and ignores
-    the others. With --target (or --labels) the accuracy is printed too.
+    the others. With --target (or --labels) the accuracy is printed too. Missing cells are treated
+    as in training; with --skip-missing, rows that have some get an empty prediction instead.
     """
     trained = load_model(model)
     table = trained.read(data, reading)
@@ -44,6 +45,9 @@ def command(
     if table.labels is not None and trained.kind == "classifier":
         actual = table.labels_among(trained.trained.classes_, model)
         scores["accuracy"] = float((actual == columns["prediction"]).mean())
+    if table.skipped:
+        columns = {name: _with_gaps(cells, table.skipped) for name, cells in columns.items()}
+        screen.note(f"{table.source}: {len(table.skipped)} rows with missing values skipped")
     _write(screen, columns, out)
     for accuracy in scores.values():
         right = round(accuracy * len(table))
@@ -69,7 +73,8 @@ class LoadedModel:
     def read(self, path: Path, reading: options.Reading) -> "qn.datasets.Table":
         """Read examples with the columns of this model, in its order."""
         is_named = qn.datasets.kind_of(path) == "csv" and reading.has_header is not False
-        table = reading.read(path, is_test=True, keep=self.names if is_named else None)
+        keep = self.names if is_named else None
+        table = reading.read(path, is_test=True, keep=keep, text=self.text_columns(is_named))
         if table.column_count != self.column_count:
             raise ShapeError(
                 f"{table.source} must have {self.column_count} numbers for each example, as "
@@ -77,6 +82,18 @@ class LoadedModel:
                 "drop other columns with --drop, or name the labels with --target"
             )
         return table
+
+    @property
+    def categories(self) -> dict[int, tuple[str, ...]]:
+        """The words of each column of text, by its index."""
+        found = getattr(getattr(self.trained, "binariser_", None), "categories", ())
+        return {column: words for column, words in enumerate(found) if words is not None}
+
+    def text_columns(self, is_named: bool) -> list[str]:
+        """Return the columns of text, by name, or by number from 1."""
+        if is_named and self.names is not None:
+            return [self.names[column] for column in self.categories]
+        return [str(column + 1) for column in self.categories]
 
     def predict(
         self, table: "qn.datasets.Table", *, with_probabilities: bool
@@ -108,6 +125,12 @@ def load_model(path: Path) -> LoadedModel:
     names = None if found is None else tuple(map(str, found))
     members, columns = trained.committee_.members, int(trained.n_features_in_)
     return LoadedModel(path, trained, "classifier", members, columns, names)
+
+
+def _with_gaps(cells: list[Any], skipped: tuple[int, ...]) -> list[Any]:
+    """Return the cells of all rows, None for rows that were skipped."""
+    left_out, found = set(skipped), iter(cells)
+    return [None if row in left_out else next(found) for row in range(len(cells) + len(skipped))]
 
 
 def _write(screen: Screen, columns: dict[str, list[Any]], out: Path | None) -> None:

@@ -116,9 +116,9 @@ def command(
 ) -> None:
     """Train on a CSV, IDX or npz file; write a model.
 
-    DATA may be gzipped; "-" is CSV from standard input. Numbers become spins, classes become
-    outputs, and a committee of networks whose weights, biases and activations are all -1 or +1 is
-    trained by annealing.
+    DATA may be gzipped; "-" is CSV from standard input. Numbers, words and missing cells become
+    spins, classes become outputs, and a committee of networks whose weights, biases and activations
+    are all -1 or +1 is trained by annealing.
     """
     train = reading.read_labelled(data, screen)
     test: Table | None
@@ -176,7 +176,7 @@ def _test_table(
     changes: dict[str, Any] = {"labels": labels, "is_test": True}
     kind = qn.datasets.kind_of(path)
     if kind == "csv" and train.names is not None:
-        changes |= {"keep": train.names, "drop": ()}
+        changes |= {"keep": train.names, "drop": (), "text": train.text}
     if kind == "npz" and str(path) == train.source:  # other arrays of the same file
         changes |= {"inputs": None, "target": None}
     table = reading.read(path, **changes)

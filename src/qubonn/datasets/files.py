@@ -39,6 +39,9 @@ def read_table(
     keep: Sequence[str] | None = None,
     has_header: bool | None = None,
     separator: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    text: Sequence[str] | None = None,
     skip_missing: bool = False,
 ) -> Table:
     """Read examples from a file, in the format that its name indicates.
@@ -60,6 +63,9 @@ def read_table(
             keep=keep,
             has_header=has_header,
             separator=separator,
+            decimal=decimal,
+            encoding=encoding,
+            text=text,
             skip_missing=skip_missing,
         )
     if drop or has_header is not None or separator is not None:
@@ -144,10 +150,11 @@ def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
             f"{name} must be numbers, with a row or an image for each example; "
             f"got {values.dtype} of shape {values.shape}"
         )
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        place = tuple(np.argwhere(~np.isfinite(values))[0].tolist())
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        place = tuple(np.argwhere(np.isinf(values))[0].tolist())
         raise AlphabetError(
-            f"{name} must be finite; got {values[place]} at row {place[0]}, place {place[1:]}"
+            f"{name} must be finite, or NaN where it is missing; got {values[place]} at row "
+            f"{place[0]}, place {place[1:]}"
         )
     return values.astype(np.uint8) if values.dtype.kind == "b" else values
 

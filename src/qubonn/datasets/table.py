@@ -1,6 +1,7 @@
 """Table: labelled examples before binarisation, and how a CSV file becomes one.
 
-A cell with a wrong value is reported by line and column before any training starts.
+Columns are of numbers or of text, and cells may be missing.  A cell with a wrong value is reported
+by line and column before any training starts.
 """
 
 import csv
@@ -16,26 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_memory
+from qubonn.datasets.csv_columns import ChosenColumns, ColumnBlocks, Line, number_in
 from qubonn.errors import AlphabetError, FileFormatError, ShapeError
 from qubonn.storage import Source, open_bytes, shown_source
 
 SEPARATORS = (",", ";", "\t", "|")
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "<na>"})
 WHOLE = re.compile("0|-?[1-9][0-9]*")
-TRUTH = {"true": 1.0, "false": 0.0}
+ID_NAME = re.compile(r"(?i:(.*[\W_])?(id|uuid|guid|key|index|row))|.*[a-z](Id|ID)")
+FEWEST_IDS = 10  # rows; fewer numbers may be distinct by chance
 CELLS_AT_ONCE = 1 << 18
 MOST_COLUMNS = 1 << 20
 SHOWN_NAMES = 8
 
-Line = tuple[int, list[str]]  # number of the line in the file, cells
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """Examples read from a file: numbers, and labels if there are any.
+    """Examples read from a file: numbers or text, and labels if there are any.
 
     ``inputs`` is examples x columns, or examples x rows x columns (and channels first, if any)
-    where the file holds images. ``labels`` are int64 if all are whole numbers, otherwise text.
+    where the file holds images. A missing number is NaN. If there are columns of text, ``inputs``
+    are objects, and missing text is None. ``labels`` are int64 if all are whole numbers, otherwise
+    text.
     """
 
     source: str
@@ -43,7 +45,9 @@ class Table:
     labels: NDArray[Any] | None = None
     names: tuple[str, ...] | None = None  # of the columns, if the file has any
     target: str | None = None  # name of the labels
-    skipped_count: int = 0  # rows with missing values
+    skipped: tuple[int, ...] = ()  # indices of the rows left out because of missing values
+    text: tuple[str, ...] = ()  # columns of text, by name, or without a header by number from 1
+    notes: tuple[str, ...] = ()  # what may not be as intended
 
     def __post_init__(self) -> None:
         if not len(self) or not self.column_count:
@@ -63,6 +67,17 @@ class Table:
     def column_count(self) -> int:
         """Numbers in each example."""
         return int(np.prod(self.inputs.shape[1:], dtype=np.int64))
+
+    @property
+    def id_columns(self) -> list[str]:
+        """Columns that seem to number the rows: distinct whole numbers or text, by name or order.
+
+        Text must be distinct; whole numbers must also rise or fall, or be named like an id.
+        """
+        if self.names is None or len(self) < FEWEST_IDS or self.inputs.ndim != 2:
+            return []
+        columns = zip(self.names, self.inputs.T, strict=True)
+        return [name for name, column in columns if _numbers_rows(name, column, self.text)]
 
     @property
     def known_labels(self) -> NDArray[Any]:
@@ -121,12 +136,22 @@ class Table:
     def rows(self, numbers: NDArray[np.int64]) -> "Table":
         """Return the examples with these indices."""
         labels = None if self.labels is None else self.labels[numbers]
-        return replace(self, inputs=self.inputs[numbers], labels=labels, skipped_count=0)
+        return replace(self, inputs=self.inputs[numbers], labels=labels, skipped=(), notes=())
 
     def __repr__(self) -> str:
         shape = " x ".join(str(size) for size in self.inputs.shape[1:])
         labels = "no labels" if self.labels is None else f"{len(np.unique(self.labels))} classes"
         return f"Table({self.source}: {len(self)} examples of {shape} numbers, {labels})"
+
+
+def _numbers_rows(name: str, column: NDArray[Any], text: Sequence[str]) -> bool:
+    if name in text:
+        return len(set(column.tolist())) == len(column)
+    numbers = column.astype(np.float64)
+    if not (numbers % 1 == 0).all() or len(np.unique(numbers)) < len(numbers):
+        return False
+    steps = np.diff(numbers) > 0
+    return bool(steps.all() or not steps.any() or ID_NAME.fullmatch(name))
 
 
 def read_csv(
@@ -137,47 +162,58 @@ def read_csv(
     keep: Sequence[str] | None = None,
     has_header: bool | None = None,
     separator: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
+    text: Sequence[str] | None = None,
     skip_missing: bool = False,
 ) -> Table:
     r"""Read examples from a CSV file: a header, then a row for each example.
 
-    `target` names the column of labels, `drop` the columns to ignore, or `keep` the only ones to
-    read, in this order; a column can also be given by its number, counted from 1. Cells must be
-    numbers (or true and false); rows with missing values are an error unless `skip_missing` is
-    set. Files may be gzipped; "-" is standard input.
+    `target` names the column of labels, `drop` the columns to ignore (also several in one text,
+    separated by commas), or `keep` the only ones to read, in this order; a column can also be given
+    by its number, counted from 1. A column is of numbers if all its cells are numbers, true or
+    false, or missing, otherwise of text; with `text`, only the columns it names are of text, and
+    the others must be numbers. Rows with missing cells are left out if `skip_missing` is set. Files
+    may be gzipped; "-" is standard input.
 
     >>> import pathlib, tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name, "d.csv")
-    >>> _ = path.write_text("width,kind\n1.5,small\n9,large\n")
+    >>> _ = path.write_text("width,colour,kind\n1.5,red,small\n,blue,large\n")
     >>> table = read_csv(path, target="kind")
     >>> table.inputs.tolist(), table.labels.tolist(), table.names
-    ([[1.5], [9.0]], ['small', 'large'], ('width',))
+    ([[1.5, 'red'], [nan, 'blue']], ['small', 'large'], ('width', 'colour'))
     >>> folder.cleanup()
     """
-    with open_rows(path, has_header=has_header, separator=separator) as rows:
-        columns = _Columns.chosen(rows, target, drop, keep)
-        blocks: list[NDArray[np.float64]] = []
+    with open_rows(
+        path, has_header=has_header, separator=separator, decimal=decimal, encoding=encoding
+    ) as rows:
+        columns = ChosenColumns.chosen(rows, target, drop, keep)
+        cells = ColumnBlocks(columns, decimal, text)
         labels: list[str] = []
+        skipped: list[int] = []
         row_count = 0
         while block := list(islice(rows.lines, max(1, CELLS_AT_ONCE // len(rows.titles)))):
-            row_count += len(block)
-            kept = columns.without_missing(block) if skip_missing else block
-            blocks.append(columns.numbers(kept))
+            gaps = columns.missing(block) if skip_missing else set()
+            skipped += [row_count + row for row in sorted(gaps)]
+            kept = [line for row, line in enumerate(block) if row not in gaps]
+            cells.add(kept)
             labels += columns.labels(kept)
+            row_count += len(block)
             held = 8 * len(columns.kept) * row_count
             require_memory(f"reading {rows.source}", held, hint="use fewer rows or columns")
-    inputs = np.concatenate(blocks) if blocks else np.zeros((0, 0))
-    if not len(inputs):
+    if row_count == len(skipped):
         why = "every row has missing values" if row_count else "it has none"
         raise FileFormatError(f"{rows.source} must have a row for each example; {why}")
     return Table(
         rows.source,
-        inputs,
+        cells.joined(),
         None if target is None else label_array(rows.source, labels),
         tuple(rows.titles[place] for place in columns.kept) if rows.has_names else None,
         None if columns.target is None else rows.titles[columns.target],
-        row_count - len(inputs),
+        tuple(skipped),
+        tuple(rows.titles[place] for place in cells.text_places),
+        tuple(cells.notes()),
     )
 
 
@@ -203,32 +239,51 @@ class CsvRows:
 
 @contextmanager
 def open_rows(
-    path: Source, *, has_header: bool | None = None, separator: str | None = None
+    path: Source,
+    *,
+    has_header: bool | None = None,
+    separator: str | None = None,
+    decimal: str = ".",
+    encoding: str = "utf-8",
 ) -> Iterator[CsvRows]:
-    """Open a CSV file in UTF-8, gzipped or not.
+    """Open a CSV file, gzipped or not.
 
     Without `separator`, the most frequent of comma, semicolon, tab and bar in the first line is
-    used. `has_header` None requires a header and refuses a first line of numbers only.
+    used, but not the `decimal`. `has_header` None requires a header and refuses a first line of
+    numbers only.
     """
     source = shown_source(path)
+    delimiters = [separator] if separator else [one for one in SEPARATORS if one != decimal]
     with open_bytes(path) as stream:
         try:
-            yield _rows(source, stream, has_header, separator)
-        except UnicodeDecodeError as error:
+            yield _rows(source, stream, has_header, delimiters, encoding)
+        except UnicodeError as error:
+            found = ""
+            if isinstance(error, UnicodeDecodeError):
+                found = f"; got the byte {error.object[error.start]:#04x}"
             raise FileFormatError(
-                f"{source} must be text in UTF-8; got the byte {error.object[error.start]:#04x}: "
-                "save it as UTF-8"
+                f"{source} must be text in {encoding.upper()}{found}: save it as UTF-8, or name "
+                "its encoding (--encoding latin-1)"
             ) from None
+        except LookupError as error:
+            raise FileFormatError(f"{source} cannot be read: {error}") from None
         except csv.Error as error:
             raise FileFormatError(f"{source} is not a readable CSV file: {error}") from None
 
 
-def _rows(source: str, stream: BinaryIO, has_header: bool | None, separator: str | None) -> CsvRows:
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+def _rows(
+    source: str,
+    stream: BinaryIO,
+    has_header: bool | None,
+    delimiters: Sequence[str],
+    encoding: str,
+) -> CsvRows:
+    is_utf8 = encoding.lower() in ("utf-8", "utf8")
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig" if is_utf8 else encoding, newline="")
     first = text.readline(csv.field_size_limit() * 64)
     if not first.strip():
         raise FileFormatError(f"{source} must begin with the names of its columns; it is empty")
-    delimiter = separator or max(SEPARATORS, key=first.count)
+    delimiter = max(delimiters, key=first.count)
     reader = csv.reader(
         chain([first], text), delimiter=delimiter, skipinitialspace=True, strict=True
     )
@@ -239,7 +294,7 @@ def _rows(source: str, stream: BinaryIO, has_header: bool | None, separator: str
     if has_header is False:
         numbers = tuple(str(number) for number, _ in enumerate(head, start=1))
         return CsvRows(source, numbers, False, chain([(1, head)], lines))
-    if has_header is None and all(_number(cell) is not None for cell in head):
+    if has_header is None and all(number_in(cell) is not None for cell in head):
         raise FileFormatError(
             f"{source} must begin with the names of its columns; its first line has numbers only: "
             "pass --no-header if it has no header, or --header if these are names"
@@ -273,103 +328,6 @@ def _require_distinct(source: str, head: Sequence[str]) -> None:
                 f"{source}: names of columns must differ; columns {seen[name]} and {number} are "
                 f"both {name!r:.60}"
             )
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Which columns hold numbers, and which one the labels."""
-
-    rows: CsvRows
-    kept: tuple[int, ...]
-    target: int | None
-
-    @classmethod
-    def chosen(
-        cls, rows: CsvRows, target: str | None, drop: Sequence[str], keep: Sequence[str] | None
-    ) -> "_Columns":
-        label_place = None if target is None else rows.place(target)
-        dropped = {rows.place(name) for name in drop}
-        if label_place in dropped:
-            raise ShapeError(f"{rows.source}: the target column {target!r} must not be dropped")
-        wanted = range(len(rows.titles)) if keep is None else [rows.place(name) for name in keep]
-        kept = tuple(n for n in wanted if n not in dropped and n != label_place)
-        if not kept:
-            raise ShapeError(
-                f"{rows.source} must have at least one column of numbers besides the target; "
-                "it has none"
-            )
-        for place in (*kept, *([] if label_place is None else [label_place])):
-            if not rows.titles[place]:
-                raise FileFormatError(
-                    f"{rows.source}: column {place + 1} must have a name; drop it by its number, "
-                    f"{place + 1}, if it only counts the rows"
-                )
-        return cls(rows, kept, label_place)
-
-    def numbers(self, block: list[Line]) -> NDArray[np.float64]:
-        """Return the cells of a block as numbers, all finite."""
-        numbers = _numbers([cells[place] for _, cells in block for place in self.kept])
-        if not np.isfinite(numbers).all():
-            row, column = divmod(int(np.argmin(np.isfinite(numbers))), len(self.kept))
-            raise self._error(block[row], self.kept[column])
-        return numbers.reshape(len(block), len(self.kept))
-
-    def labels(self, block: list[Line]) -> list[str]:
-        """Return the cells of the target column."""
-        if self.target is None:
-            return []
-        labels = [cells[self.target].strip() for _, cells in block]
-        if "" in labels:
-            where = self._where(block[labels.index("")][0], self.target)
-            raise FileFormatError(
-                f"{where} must hold a label; it is empty: "
-                "fill it in, or skip such rows (--skip-missing)"
-            )
-        return labels
-
-    def without_missing(self, block: list[Line]) -> list[Line]:
-        """Return the rows without missing cells."""
-        return [
-            (line, cells)
-            for line, cells in block
-            if not any(cells[place].strip().lower() in MISSING for place in self.kept)
-            and (self.target is None or cells[self.target].strip())
-        ]
-
-    def _error(self, line: Line, place: int) -> FileFormatError:
-        """Return the error for a cell that is not a finite number."""
-        cell, where = line[1][place].strip(), self._where(line[0], place)
-        if cell.lower() in MISSING:
-            return FileFormatError(
-                f"{where} must hold a number; it is missing ({cell!r}): fill it in, or skip such "
-                "rows (--skip-missing)"
-            )
-        title = self.rows.titles[place]
-        advice = f"replace text by numbers, or drop the column (--drop {title!r:.40})"
-        if _number(cell.replace(",", ".", 1)) is not None:
-            advice = "write decimals with a point, and thousands without a separator"
-        return FileFormatError(f"{where} must hold a finite number; got {cell!r:.60}: {advice}")
-
-    def _where(self, line: int, place: int) -> str:
-        return f"{self.rows.source}, line {line}, column {self.rows.titles[place]!r:.60}"
-
-
-def _numbers(cells: list[str]) -> NDArray[np.float64]:
-    """Return cells as numbers; NaN for text."""
-    try:
-        if "_" not in "".join(cells):  # Python reads 1_000 as a number; here it is text
-            return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
-    except ValueError:
-        pass
-    return np.array([_number(cell) for cell in cells], dtype=np.float64)
-
-
-def _number(cell: str) -> float | None:
-    """Return the number in a cell, finite or not; None for text."""
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return TRUTH.get(cell.strip().lower())
 
 
 def label_array(source: str, cells: Sequence[str]) -> NDArray[Any]:

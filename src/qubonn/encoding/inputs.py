@@ -4,7 +4,7 @@ Matrix of numbers <-> matrix of spins.  Paper, eq:dummy (f, with f(0) = -1), and
 "Experimental set-up" (several input nodes for each pixel of a grey-scale image).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -48,7 +48,8 @@ class Threshold:
     """One spin per column: +1 where the number is above the column's level, -1 at or below it.
 
     A single level is for any number of columns. Spin i is column i; numbers are compared as
-    float64. Spins cannot be decoded: they do not record how far above the level a number was.
+    float64, and a missing one, NaN, is -1. Spins cannot be decoded: they do not record how far
+    above the level a number was.
 
     >>> Threshold(0).encode([[-0.5, 0, 0.5]])
     array([[-1, -1,  1]], dtype=int8)
@@ -60,7 +61,7 @@ class Threshold:
     levels: FloatVector  # one per column, or of shape () for all columns
 
     def __init__(self, levels: ArrayLike) -> None:
-        _store(self, levels=_finite_numbers("levels", levels))
+        store(self, levels=finite_numbers("levels", levels))
         if self.levels.ndim > 1 or self.levels.size == 0:
             raise ShapeError(
                 f"levels must be one number, or one per column; got shape {self.levels.shape}"
@@ -77,8 +78,7 @@ class Threshold:
         >>> Threshold.fit([[1, 0, 7], [2, 1, 7], [5, 1, 7]]).levels
         array([2., 0., 7.])
         """
-        columns = _numbers(X, None).astype(np.float64).T
-        return cls([_cuts(np.sort(column), 1)[0] for column in columns])
+        return cls(median_cuts(_numbers(X, None).astype(np.float64).T))
 
     @property
     def column_count(self) -> int | None:
@@ -92,7 +92,7 @@ class Threshold:
 
     def encode(self, X: ArrayLike) -> SpinMatrix:
         """Return +1 exactly where `X` is above the level of its column."""
-        return _spins_where(_numbers(X, self.column_count) > self.levels)
+        return _spins_where(_numbers(X, self.column_count, allow_nan=True) > self.levels)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -123,11 +123,11 @@ class Thermometer:
     def __init__(
         self, thresholds: ArrayLike, column_of: Sequence[int] | IntVector, bin_values: ArrayLike
     ) -> None:
-        levels = _finite_numbers("thresholds", thresholds)
+        levels = finite_numbers("thresholds", thresholds)
         columns = require_indices("column_of", column_of, below=max(levels.size, 1))
-        values = _finite_numbers("bin_values", bin_values)
+        values = finite_numbers("bin_values", bin_values)
         _require_thermometer(levels, columns, values)
-        _store(self, thresholds=levels, column_of=columns, bin_values=values)
+        store(self, thresholds=levels, column_of=columns, bin_values=values)
 
     @classmethod
     def fit(cls, X: ArrayLike, spins_per_column: int = 4) -> "Thermometer":
@@ -156,8 +156,8 @@ class Thermometer:
         return self.thresholds.size
 
     def encode(self, X: ArrayLike) -> SpinMatrix:
-        """Return +1 exactly where a number is above the threshold."""
-        numbers = _numbers(X, self.column_count)
+        """Return +1 exactly where a number is above the threshold; NaN is above none."""
+        numbers = _numbers(X, self.column_count, allow_nan=True)
         return _spins_where(numbers[:, self.column_of] > self.thresholds)
 
     def decode(self, spins: ArrayLike) -> FloatMatrix:
@@ -258,8 +258,9 @@ class BitPlanes:
 # ---- numbers in, spins out ----
 
 
-def _numbers(X: ArrayLike, column_count: int | None) -> NDArray[Any]:
-    return require_real_matrix("X", X, columns=column_count, of="measured quantity")
+def _numbers(X: ArrayLike, column_count: int | None, *, allow_nan: bool = False) -> NDArray[Any]:
+    of = "measured quantity"
+    return require_real_matrix("X", X, columns=column_count, of=of, allow_nan=allow_nan)
 
 
 def _spins_where(is_positive: NDArray[np.bool_]) -> SpinMatrix:
@@ -280,6 +281,11 @@ def quantile_bins(column: FloatVector, count: int) -> Bins:
     begin, end = np.append(0, ends), np.append(ends, len(numbers))
     middle = begin + (end - begin - 1) // 2  # of the empty top bin of a constant: the last number
     return cuts[first], numbers[middle]
+
+
+def median_cuts(columns: Iterable[FloatVector]) -> list[float]:
+    """Return the median of each column, or the second largest number where it is the largest."""
+    return [float(_cuts(np.sort(column), 1)[0]) for column in columns]
 
 
 def thermometer_of(columns: Sequence[Bins]) -> Thermometer:
@@ -335,7 +341,8 @@ def _require_thermometer(
         )
 
 
-def _finite_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+def finite_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return finite numbers as float64, of any shape."""
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -345,7 +352,7 @@ def _finite_numbers(name: str, values: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def _store(record: object, **arrays: NDArray[Any]) -> None:
+def store(record: object, **arrays: NDArray[Any]) -> None:
     """Set fields of a frozen record to read-only arrays."""
     for name, array in arrays.items():
         array.setflags(write=False)

@@ -54,11 +54,11 @@ def copy_count(shift: int) -> int:
 
 
 def with_shifts(
-    rows: NDArray[Any],
+    rows: Any,
     class_of: NDArray[np.int64],
     image_shape: tuple[int, ...] | None,
     shift: int,
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+) -> tuple[Any, NDArray[np.int64]]:
     """Return the original images, then all of them shifted by up to `shift` pixels each way.
 
     Pixels from outside repeat the edge. `rows` are examples x pixels, channels first; the classes
@@ -72,7 +72,10 @@ def with_shifts(
         return rows, class_of
     copies = copy_count(shift)
     hint = "use fewer images, or shifts=0"
-    require_memory("shifted images", (copies + 1) * rows.nbytes, hint=hint)
+    byte_count = rows.shape[0] * rows.shape[1] * rows.dtype.itemsize
+    require_memory("shifted images", (copies + 1) * byte_count, hint=hint)
+    if hasattr(rows, "toarray"):
+        rows = rows.toarray()  # sparse; pixels at the edge are not
     *channels, height, width = image_shape
     images = rows.reshape(len(rows), *channels, height, width)
     edges = [(0, 0)] * (images.ndim - 2) + [(shift, shift)] * 2

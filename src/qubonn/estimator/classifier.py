@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from qubonn import __version__
 from qubonn.checks import SpinMatrix, require_count
+from qubonn.encoding.automatic import encoded, spin_blocks
 from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
 from qubonn.estimator.designs import CANDIDATES, FEWEST, PLAIN, Design, choose
+from qubonn.estimator.examples import checked_examples, checked_inputs
 from qubonn.estimator.members import (
     Member,
     Recipe,
@@ -72,7 +74,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
         get a threshold between any two; other columns get thresholds at quantiles, up to 31 per
         column and about 256 in all, or 640 or 2,048 if the design has levels, but at least one per
-        column. An int is the number of thresholds per column.
+        column. An int is the number of thresholds per column. A word has a spin of its own, and so
+        have the missing cells of a column.
     label_code : {"auto", "one_hot", "gray_code"} or CodeBook
         How classes become outputs. "auto" is one-hot: the largest output is the prediction.
     margin_strength : float
@@ -172,9 +175,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> "QuboClassifier":
+    def fit(self, X: Any, y: ArrayLike) -> "QuboClassifier":
         """Choose binariser and label code, then train the committee.
 
+        `X` is an array, a DataFrame or a sparse matrix: numbers, text, truth values, missing cells.
         Ctrl-C keeps the members that are complete, or else the best network of the running one, and
         warns with `FitInterrupted`.
         """
@@ -212,7 +216,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._warn_of_underfitting(problem.output_spins)
         return self
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return log probabilities of each class, up to a constant for each example.
 
         Examples x classes; for two classes a vector, the log odds of the second.
@@ -220,7 +224,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class, examples x classes, from the committee's votes.
 
         With a one-hot code a member's probabilities are the softmax of its output sums, each
@@ -230,7 +234,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return np.asarray(softmax(self._scores(X), axis=1))
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of each example; of equals, the first in `classes_`."""
         scores = self._scores(X)
         return np.asarray(self.classes_[scores.argmax(axis=1)])
@@ -242,14 +246,20 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         save_classifier(self, path)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # not `categorical`: scikit-learn's checks then round all numbers
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "committee_")
 
-    def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         rows, _ = flattened(X, None)
-        numbers = validate_data(self, rows, reset=False)
-        votes = self.committee_.votes(self.binariser_.encode(numbers))
+        blocks = spin_blocks(self.binariser_, checked_inputs(self, rows))
+        votes = np.concatenate([self.committee_.votes(spins) for spins in blocks])
         return class_scores(self.committee_, self.code_book_, votes)
 
     def _members_to_keep(self, size: int) -> dict[int, Member]:
@@ -271,11 +281,11 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return kept
 
     def _plan(
-        self, X: ArrayLike, y: ArrayLike, kept: dict[int, Member], seed: int, watch: Watch
+        self, X: Any, y: ArrayLike, kept: dict[int, Member], seed: int, watch: Watch
     ) -> tuple[Encoding, TrainingProblem, Recipe, int]:
         """Return what to train, how, and by how many pixels images are shifted."""
         rows, image_shape = flattened(X, self.image_shape)
-        numbers, labels = validate_data(self, rows, y, reset=not kept)
+        numbers, labels = checked_examples(self, rows, y, reset=not kept)
         classes, class_of = require_classes(labels, self.classes_ if kept else None)
         codes = {"binariser": self.binariser, "label_code": self.label_code}
         if kept:
@@ -301,7 +311,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dropout = dropout_for(self.dropout, encoding.topology)
         is_auto = isinstance(self.solver, str) and self.solver == "auto"
         is_usual = self.topology is None and dropout is None and is_auto
-        shift = shift_for(self.shifts, image_shape, len(numbers), is_usual=is_usual)
+        shift = shift_for(self.shifts, image_shape, len(class_of), is_usual=is_usual)
         if kept:
             shift = self._kept_shift(encoding.topology, shift, is_image=image_shape is not None)
         shown = with_shifts(numbers, class_of, image_shape, shift)
@@ -346,7 +356,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         def spins_for(design: Design) -> SpinMatrix:
             if design.spins not in spins:
-                spins[design.spins] = encoding_of(design).binariser.encode(numbers)
+                spins[design.spins] = encoded(encoding_of(design).binariser, numbers)
             return spins[design.spins]
 
         encoding = encoding_of(PLAIN)

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_count
-from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
+from qubonn.encoding import (
+    BitPlanes,
+    CodeBook,
+    InputEncoder,
+    TableEncoder,
+    Thermometer,
+    Threshold,
+)
 from qubonn.errors import AlphabetError, FileFormatError
 from qubonn.estimator.designs import Design
 from qubonn.estimator.members import Member
@@ -38,7 +45,8 @@ _REPORTED: dict[str, Any] = {
     field.name: field.type for field in fields(Member) if field.name not in ("network", "stop")
 }
 _ENCODERS: dict[Any, list[str]] = {
-    kind: [field.name for field in fields(kind)] for kind in (Threshold, Thermometer)
+    kind: [field.name for field in fields(kind)]
+    for kind in (TableEncoder, Thermometer, Threshold)  # those of more parts first
 }
 _FITTED = ("binariser", "label_code", "topology")  # stored as fitted; true marks a given one
 _SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # may be arguments
@@ -244,7 +252,7 @@ def _encoder_arrays(encoder: InputEncoder) -> Arrays:
             return {f"binariser_{name}": getattr(encoder, name) for name in names}
     raise AlphabetError(
         f"a file without pickle cannot hold a binariser of type {type(encoder).__name__}: use "
-        "Threshold, Thermometer or BitPlanes, or save with joblib.dump"
+        "Threshold, Thermometer, BitPlanes or a TableEncoder, or save with joblib.dump"
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Threshold
-from qubonn.encoding.automatic import ALL_SPINS, fit_binariser
+from qubonn.encoding.automatic import ALL_SPINS, encoded, fit_binariser
 from qubonn.encoding.labels import book_for
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.formulation import TrainingProblem
@@ -31,7 +31,7 @@ class Encoding:
     @classmethod
     def fit(
         cls,
-        numbers: NDArray[Any],
+        numbers: Any,
         classes: NDArray[Any],
         image_shape: tuple[int, ...] | None,
         hidden: Any,
@@ -45,8 +45,9 @@ class Encoding:
     ) -> "Encoding":
         """Choose encoder, code book and topology; arguments are as `QuboClassifier` has them.
 
-        `all_spins` is about the number of thresholds that the binariser "auto" may choose. A
-        network with convolutions needs one spin for each pixel and channel.
+        `numbers` are a matrix, CSR or Cells. `all_spins` is about the number of thresholds that the
+        binariser "auto" may choose. A network with convolutions needs one spin for each pixel and
+        channel.
         """
         encoder = fit_binariser(
             binariser,
@@ -61,11 +62,11 @@ class Encoding:
         return cls(encoder, book, _topology(hidden, topology, inputs, book.spin_count, **levels))
 
     def problem(
-        self, numbers: NDArray[Any], class_of: NDArray[np.int64], **strengths: Any
+        self, numbers: Any, class_of: NDArray[np.int64], **strengths: Any
     ) -> TrainingProblem:
         """Return the training problem of examples of these classes."""
-        outputs = self.book.codewords[class_of]
-        return TrainingProblem(self.topology, self.binariser.encode(numbers), outputs, **strengths)
+        inputs, outputs = encoded(self.binariser, numbers), self.book.codewords[class_of]
+        return TrainingProblem(self.topology, inputs, outputs, **strengths)
 
     def __repr__(self) -> str:
         spins = f"{self.topology.column_count} spins by {type(self.binariser).__name__}"
@@ -96,10 +97,10 @@ def flattened(X: Any, image_shape: object) -> tuple[Any, tuple[int, ...] | None]
 
 
 def _input_shape(
-    encoder: InputEncoder, X: NDArray[Any], image_shape: tuple[int, ...] | None
+    encoder: InputEncoder, X: Any, image_shape: tuple[int, ...] | None
 ) -> int | tuple[int, ...]:
     """Return the number of inputs, or (channels, rows, columns) where images keep their shape."""
-    spins = int(encoder.encode(X[:1]).shape[1])  # encoders of any width have no spin_count
+    spins = int(encoded(encoder, X[:1]).shape[1])  # encoders of any width have no spin_count
     if image_shape is None:
         return spins
     if prod(image_shape) != X.shape[1]:

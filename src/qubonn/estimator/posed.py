@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qubonn import __version__
+from qubonn.encoding.automatic import as_table, is_sparse
+from qubonn.encoding.cells import as_matrix, is_frame
 from qubonn.encoding.labels import require_classes
-from qubonn.errors import AlphabetError, FileFormatError, RangeError
+from qubonn.errors import FileFormatError, RangeError, ShapeError
 from qubonn.estimator.files import described, described_arrays
 from qubonn.estimator.members import Member, Recipe
 from qubonn.estimator.plan import Encoding, flattened
@@ -111,7 +113,7 @@ class PosedProblem:
 
 
 def pose(
-    X: ArrayLike,
+    X: Any,
     y: ArrayLike,
     *,
     hidden: Any = (3,),
@@ -139,10 +141,10 @@ def pose(
     >>> posed.problem.qubo()
     Qubo(23 variables, 83 couplings, int64)
     """
-    rows, shape = flattened(np.asarray(X), image_shape)
-    numbers = np.asarray(rows)
-    if numbers.ndim != 2 or numbers.dtype.kind not in "biuf" or not np.isfinite(numbers).all():
-        raise AlphabetError("X must be a matrix of finite numbers, a row for each example")
+    rows, shape = flattened(X if is_frame(X) or is_sparse(X) else as_matrix(X), image_shape)
+    numbers = as_table(rows)
+    if len(numbers.shape) != 2 or not numbers.shape[0]:
+        raise ShapeError(f"X must have a row for each example; got shape {numbers.shape}")
     classes, class_of = require_classes(np.asarray(y))
     codes = {"binariser": binariser, "label_code": label_code}
     levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}

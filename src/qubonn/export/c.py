@@ -4,6 +4,7 @@ BinaryNetwork, Committee or QuboClassifier -> C source.  Paper, eq:activation.
 """
 
 import os
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from importlib.resources import files
@@ -17,16 +18,17 @@ from qubonn import __version__
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
-from qubonn.export.c_text import CArray, comment, identifier, string_literal
-from qubonn.export.model import Classes, Exported, exported
+from qubonn.export.c_text import CArray, comment, identifier, number, string_literal
+from qubonn.export.model import Classes, Comparisons, Exported, exported, float32_levels
 from qubonn.inference.c_layout import WORD, BitLayout, packed
 from qubonn.storage import write_whole
 from qubonn.topology.blocks import threshold_digits
 
-Inputs = Literal["bits", "uint8", "int8", "uint16", "int16", "int32"]
+Inputs = Literal["bits", "uint8", "int8", "uint16", "int16", "int32", "float"]
 
-NUMBERS = get_args(Inputs)[1:]  # the types of whole numbers, smaller ones first
+NUMBERS = get_args(Inputs)[1:]  # types of features; whole numbers first, smaller ones before
 THRESHOLD_BYTES = 4  # of a binariser, whose features may have any scale
+SHOWN_LETTERS = 60  # of a word or a name in a comment
 LOWEST = 1 - 2**31  # of an int32 feature, so that a level below all of them fits too
 
 
@@ -43,9 +45,11 @@ def to_c(
 
     The model is a `BinaryNetwork`, a `Committee` or a fitted `QuboClassifier` without cycles. Every
     identifier in the header begins with `name`, made into one. Its functions read inputs as bits,
-    32 to a word; `inputs` adds a function that makes these bits out of whole numbers of that type,
-    which are `scale` times the features that the classifier was fitted to. `with_main` adds a
-    program that reads examples, for ``gcc -x c -DMODEL_MAIN model.h``.
+    32 to a word; `inputs` adds a function that makes these bits out of features of that type: whole
+    numbers, `scale` times the features that the classifier was fitted to, or floats. For words it
+    takes their indices, ``binariser_.codes(X)``; a missing feature is NaN, or of whole numbers the
+    smallest of a signed and the largest of an unsigned type. `with_main` adds a program that reads
+    examples, for ``gcc -x c -DMODEL_MAIN model.h``.
 
     >>> import qubonn as qn
     >>> network = qn.BinaryNetwork.random(qn.Topology.dense(25, 3, 2), seed=0)
@@ -64,7 +68,6 @@ def to_c(
         layout=layout,
         network_tables=_network_tables(parts, layout),
         class_tables=_class_tables(parts.classes),
-        inputs=inputs,
         scale=scale,
         features=features,
         with_main=with_main,
@@ -144,40 +147,104 @@ def _class_tables(classes: Classes | None) -> list[CArray]:
     ]
 
 
-# ---- whole numbers into bits on the device: integer levels, no floating point ----
+# ---- features into bits on the device ----
 
 
-_Features = tuple[int, str, list[CArray]]  # count, C expression for the bit of `input`, its tables
+@dataclass(frozen=True, eq=False)
+class Features:
+    """How C turns features into input bits; no features if the inputs are bits already."""
+
+    count: int = 0
+    kind: str = ""  # of a feature, in C
+    bit: str = ""  # C expression for the bit of `input`
+    tables: tuple[CArray, ...] = ()
+    missing: str = ""  # C expression for a missing feature; none if there is no such number
+    notes: tuple[str, ...] = ()  # what each feature stands for, where some are words
 
 
-def _features(model: Exported, prefix: str, inputs: str, scale: int) -> _Features:
-    """Return how C turns features into input bits: by shifts, or by comparisons with levels.
-
-    A table that would hold one value is left out.
-    """
+def _features(model: Exported, prefix: str, inputs: str, scale: int) -> Features:
+    """Return how C turns features into input bits: by shifts, or by comparisons with levels."""
     if inputs == "bits":
-        return 0, "", []
+        return Features()
     if inputs not in NUMBERS:
         raise RangeError(f"inputs must be 'bits' or one of {', '.join(NUMBERS)}; got {inputs!r}")
+    if inputs == "float" and scale != 1:
+        raise RangeError(f"scale is for whole numbers; got scale={scale} for inputs='float'")
     if isinstance(model.encoder, BitPlanes):
         return _planes(model.topology.column_count, model.encoder, inputs, scale)
-    column_of, numbers = model.require_comparisons(inputs)
-    limits = np.iinfo(inputs)
-    levels = np.array(whole_levels(numbers, scale, max(limits.min, LOWEST), limits.max))
-    tables, column, level = [], "input", str(levels[0])
-    column_count = int(column_of[-1]) + 1
-    if column_count < len(levels):
-        tables.append(_small_array("column_of", column_of))
+    return _compared(model.require_comparisons(inputs), model.names, prefix, inputs, scale)
+
+
+def _compared(
+    spins: Comparisons, names: tuple[str, ...] | None, prefix: str, inputs: str, scale: int
+) -> Features:
+    """Return comparisons with levels; a table that would hold one value is left out."""
+    is_float, limits = inputs == "float", np.iinfo("int32" if inputs == "float" else inputs)
+    levels = _float_levels(spins) if is_float else _whole_levels(spins, scale, limits)
+    tables, column, level = [], "input", number(levels.tolist()[0])
+    if not np.array_equal(spins.column_of, np.arange(spins.column_count)):
+        tables.append(_small_array("column_of", spins.column_of))
         column = f"{prefix}_column_of[input]"
     if (levels != levels[0]).any():
-        tables.append(_small_array("levels", levels))
+        tables.append(
+            CArray("float", "levels", levels) if is_float else _small_array("levels", levels)
+        )
         level = f"{prefix}_levels[input]"
-    return column_count, f"(int32_t)features[{column}] > {level}", tables
+    value = f"features[{column}]" if is_float else f"(int32_t)features[{column}]"
+    if spins.categories is None:
+        shown = Features(spins.column_count, bit=f"{value} > {level}")
+    else:
+        tables.append(_small_array("rules", spins.rule_of))
+        rule, name = f"{prefix}_rules[input]", f"{prefix.upper()}_MISSING"
+        is_missing = f"{value} != {value}" if is_float else f"{value} == {name}"
+        above = f"{value} > {level}" + ("" if is_float else f" && {value} != {name}")
+        shown = Features(
+            spins.column_count,
+            bit=f"{rule} == 0 ? {above} : {rule} == 1 ? {value} == {level} : {is_missing}",
+            missing="" if is_float else f"{inputs.upper()}_{'MIN' if limits.min < 0 else 'MAX'}",
+            notes=_notes(spins, names),
+        )
+    return replace(shown, kind="float" if is_float else f"{inputs}_t", tables=tuple(tables))
 
 
-def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> _Features:
+def _float_levels(spins: Comparisons) -> NDArray[Any]:
+    """Return levels as finite float32; a level below them all is the smallest."""
+    return np.maximum(float32_levels(spins.levels), np.finfo(np.float32).min)
+
+
+def _whole_levels(spins: Comparisons, scale: int, limits: Any) -> NDArray[Any]:
+    """Return levels as whole numbers; indices of words are not scaled."""
+    most = max((len(words) for words in spins.categories or () if words is not None), default=0)
+    if most >= limits.max:
+        raise RangeError(
+            f"a column has {most} words; {limits.dtype} holds indices below {limits.max}"
+        )
+    ends = max(limits.min, LOWEST), limits.max
+    is_word = np.array([spins.words(column) is not None for column in spins.column_of.tolist()])
+    scaled = np.array(whole_levels(spins.levels, scale, *ends))
+    plain = np.array(whole_levels(spins.levels, 1, *ends))
+    return np.where(is_word, plain, scaled)
+
+
+def _notes(spins: Comparisons, names: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return a line for each feature: its name, and the words that numbers stand for."""
+    lines = []
+    for column in range(spins.column_count):
+        name = "" if names is None else f" {names[column][:SHOWN_LETTERS]}"
+        words = spins.words(column)
+        lines.append(
+            f"feature {column}{name}: {'a number' if words is None else 'the index of a word'}"
+        )
+        for index, word in enumerate(words or ()):
+            lines.append(f"    {index} = {word[:SHOWN_LETTERS]}")
+        if words is not None:
+            lines.append(f"    {len(words)} = any other word")
+    return tuple(lines)
+
+
+def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> Features:
     """Return shifts: spin ``p * columns + c`` is bit ``bits - 1 - p`` of column c."""
-    highest = np.iinfo(inputs).max
+    highest = 2**24 if inputs == "float" else np.iinfo(inputs).max
     if scale != 1 or 2**planes.bits - 1 > highest:
         raise RangeError(
             f"bit planes of {planes.bits} bits need scale=1 and inputs that hold "
@@ -187,7 +254,8 @@ def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> _Fe
     value = f"(uint32_t)features[input % {columns}u]"
     if planes.gray:
         value = f"({value} ^ ({value} >> 1))"
-    return columns, f"({value} >> ({planes.bits - 1}u - input / {columns}u)) & 1u", []
+    bit = f"({value} >> ({planes.bits - 1}u - input / {columns}u)) & 1u"
+    return Features(columns, "float" if inputs == "float" else f"{inputs}_t", bit)
 
 
 def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: int) -> list[int]:
@@ -210,7 +278,7 @@ def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: 
 
 def _small_array(name: str, values: np.ndarray) -> CArray:
     """Return a table of the smallest type that holds its values."""
-    for kind in NUMBERS:
+    for kind in NUMBERS[:-1]:
         if np.iinfo(kind).min <= values.min() and values.max() <= np.iinfo(kind).max:
             break
     return CArray(f"{kind}_t", name, values, field_bytes=np.dtype(kind).itemsize)

@@ -58,9 +58,18 @@ def string_literal(text: str) -> str:
     return f'"{plain.decode()}"'
 
 
+def number(value: int | float) -> str:
+    """Return a C literal; of a float one of single precision.
+
+    >>> number(-3), number(0.1)
+    ('-3', '1.000000000e-01f')
+    """
+    return str(value) if isinstance(value, int) else f"{value:.9e}f"
+
+
 @dataclass(frozen=True, eq=False)
 class CArray:
-    """A constant array of whole numbers, or of records of several."""
+    """A constant array of numbers, or of records of several whole numbers."""
 
     kind: str  # of an element, in C; uint32_t for words of bits, _... for one of the model's own
     name: str  # what follows the model's name
@@ -87,8 +96,8 @@ class CArray:
         if values.ndim == 2:
             lines = [f"{{{', '.join(map(str, row))}}}" for row in values.tolist()]
         else:
-            pattern = "0x{:08X}u" if kind == "uint32_t" else "{}"
-            shown = [pattern.format(value) for value in values.tolist()]
+            show = "0x{:08X}u".format if kind == "uint32_t" else number
+            shown = [show(value) for value in values.tolist()]
             lines = [", ".join(shown[k : k + PER_LINE]) for k in range(0, len(shown), PER_LINE)]
         body = ",\n    ".join(lines)
         return f"static const {kind} {prefix}_{self.name}[] = {{{about}\n    {body}\n}};"

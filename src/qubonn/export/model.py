@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector, SpinMatrix
-from qubonn.encoding import CodeBook, InputEncoder, Reading, Thermometer, Threshold
+from qubonn.encoding import CodeBook, InputEncoder, Reading, TableEncoder, Thermometer, Threshold
+from qubonn.encoding.table_encoder import ABOVE
 from qubonn.errors import RangeError, TopologyError
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
@@ -51,6 +52,7 @@ class Exported:
     is_committee: bool = True
     classes: Classes | None = None
     encoder: InputEncoder | None = None
+    names: tuple[str, ...] | None = None  # of the columns, if they are known
 
     @property
     def member_count(self) -> int:
@@ -63,21 +65,50 @@ class Exported:
         values = getattr(self.encoder, "thresholds", getattr(self.encoder, "levels", ()))
         return int(np.size(values))
 
-    def require_comparisons(self, inputs: str) -> tuple[IntVector, NDArray[np.float64]]:
-        """Return (column_of, levels): spin s is +1 where column ``column_of[s]`` > ``levels[s]``.
-
-        Columns count 0, 0, ..., 1, 1, ...; an encoder that does not compare is refused.
-        """
+    def require_comparisons(self, inputs: str) -> "Comparisons":
+        """Return how features become spins; an encoder that does not compare is refused."""
         encoder, spin_count = self.encoder, self.topology.column_count
+        if isinstance(encoder, TableEncoder):
+            parts = encoder.column_of, encoder.levels, encoder.rule_of
+            return Comparisons(*parts, encoder.column_count, encoder.categories)
+        rules = np.full(spin_count, ABOVE)
         if isinstance(encoder, Threshold):
-            return np.arange(spin_count), np.broadcast_to(encoder.levels, (spin_count,)).copy()
+            levels = np.broadcast_to(encoder.levels, (spin_count,)).copy()
+            return Comparisons(np.arange(spin_count), levels, rules, spin_count)
         if isinstance(encoder, Thermometer):
-            return encoder.column_of, encoder.thresholds
+            parts = encoder.column_of, encoder.thresholds, rules
+            return Comparisons(*parts, encoder.column_count)
         have = "a model without a binariser" if encoder is None else type(encoder).__name__
         raise RangeError(
-            f"inputs={inputs!r} needs a QuboClassifier whose binariser is a Threshold or a "
-            f"Thermometer; got {have}: binarise before, and leave `inputs` out"
+            f"inputs={inputs!r} needs a QuboClassifier whose binariser is a Threshold, a "
+            f"Thermometer or a TableEncoder; got {have}: binarise before, and leave `inputs` out"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Spin s compares column ``column_of[s]`` with ``levels[s]``, by the rules of `TableEncoder`.
+
+    Columns count 0, 0, ..., 1, 1, ...; `categories` are the words of each column, None of numbers.
+    """
+
+    column_of: IntVector
+    levels: NDArray[np.float64]
+    rule_of: IntVector
+    column_count: int
+    categories: tuple[tuple[str, ...] | None, ...] | None = None  # None: numbers only
+
+    def words(self, column: int) -> tuple[str, ...] | None:
+        """Return the words that a column stands for, None if it is of numbers."""
+        return None if self.categories is None else self.categories[column]
+
+
+def float32_levels(levels: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the largest float32 not above each level; float32 numbers compare alike with both."""
+    with np.errstate(over="ignore"):
+        rounded = levels.astype(np.float32)
+    down = np.nextafter(rounded, np.float32(-np.inf))
+    return np.where(rounded.astype(np.float64) > levels, down, rounded)
 
 
 def exported(model: object) -> Exported:
@@ -93,8 +124,10 @@ def exported(model: object) -> Exported:
             "model must be a BinaryNetwork, a Committee or a fitted QuboClassifier; "
             f"got {type(model).__name__}{_hint(model)}"
         )
-    classes = _classes(book, committee)
-    return _of_members(committee.members, committee.reading, classes=classes, encoder=encoder)
+    found = getattr(model, "feature_names_in_", None)
+    names = None if found is None else tuple(map(str, found))
+    more = {"classes": _classes(book, committee), "encoder": encoder, "names": names}
+    return _of_members(committee.members, committee.reading, **more)
 
 
 def _of_members(members: tuple[BinaryNetwork, ...], reading: Reading, **more: Any) -> Exported:
@@ -124,6 +157,11 @@ def _classes(book: CodeBook, committee: Committee) -> Classes:
 
 
 def _hint(model: Any) -> str:
+    if hasattr(model, "named_steps"):
+        return (
+            ": export its last step, pipeline[-1], whose inputs are pipeline[:-1].transform(X); or "
+            "fit a QuboClassifier alone, which encodes numbers, text and missing cells itself"
+        )
     if hasattr(model, "networks") and hasattr(model, "committee"):
         return ": give its .network or its .committee()"
     return ": call its fit first" if hasattr(model, "fit") else ""

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import IntVector
-from qubonn.encoding import BitPlanes
+from qubonn.encoding import BitPlanes, TableEncoder
+from qubonn.encoding.table_encoder import ABOVE, EQUAL, MISSING
 from qubonn.errors import RangeError
-from qubonn.export.model import Classes, Exported, exported
+from qubonn.export.model import Classes, Comparisons, Exported, exported, float32_levels
 from qubonn.export.onnx_graph import Form, OnnxGraph, require_room
 from qubonn.storage import write_whole
 from qubonn.topology.blocks import Block, IntMatrix, blocks_by_level, threshold_sums
@@ -37,7 +38,8 @@ def to_onnx(
     The model is a `BinaryNetwork`, a `Committee` or a fitted `QuboClassifier` without cycles.
     `form` is "float" (MatMul, Add, Sign) or "int8" (MatMulInteger, Add, Greater, Where), with the
     same results. The tensor `inputs` holds spins, examples x inputs, or, with ``inputs="numbers"``,
-    the features of a classifier as float32. Results: `outputs`, the spins of ``predict_outputs``;
+    the features of a classifier as float32: NaN for a missing one, and for words their indices,
+    ``binariser_.codes(X)``. Results: `outputs`, the spins of ``predict_outputs``;
     `sums`, output pre-activations of a network or votes of a committee; and of a classifier
     `class`, the number of the class. Needs the package onnx.
 
@@ -65,7 +67,10 @@ def _proto(graph: OnnxGraph, model: Exported, name: str, source: Any) -> Any:
         results.append(graph.tensor("class", np.int64))
     proto = graph.model(name, source, results, f"inputs -> outputs; {model.topology!r}")
     if model.classes is not None:
-        graph.onnx.helper.set_model_props(proto, {"classes": json.dumps(model.classes.labels)})
+        facts = {"classes": json.dumps(model.classes.labels)}
+        if isinstance(model.encoder, TableEncoder):
+            facts["categories"] = json.dumps(model.encoder.categories)
+        graph.onnx.helper.set_model_props(proto, facts)
     graph.onnx.checker.check_model(proto, full_check=True)
     return proto
 
@@ -84,22 +89,29 @@ def _add_inputs(graph: OnnxGraph, model: Exported, inputs: str) -> tuple[str, An
         width = spin_count // model.encoder.bits
         planes = _add_planes(graph, model.encoder, spin_count)
         return planes, graph.tensor("inputs", np.float32, width)
-    column_of, levels = model.require_comparisons(inputs)
-    numbers, column_count = "inputs", int(column_of[-1]) + 1
-    if column_count < spin_count:
+    comparisons = model.require_comparisons(inputs)
+    spins = graph.where(_add_comparisons(graph, comparisons))
+    return spins, graph.tensor("inputs", np.float32, comparisons.column_count)
+
+
+def _add_comparisons(graph: OnnxGraph, spins: Comparisons) -> str:
+    """Add whether each spin is +1; no number is above infinity, or equal to NaN."""
+    column_of, rule_of, numbers = spins.column_of, spins.rule_of, "inputs"
+    if not np.array_equal(column_of, np.arange(spins.column_count)):
         columns = graph.constant("columns", column_of, np.int64)
         numbers = graph.add("Gather", numbers, columns, axis=-1)
-    rounded = graph.constant("levels", float32_levels(levels), np.float32)
-    spins = graph.where(graph.add("Greater", numbers, rounded))
-    return spins, graph.tensor("inputs", np.float32, column_count)
-
-
-def float32_levels(levels: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the largest float32 not above each level; float32 numbers compare alike with both."""
-    with np.errstate(over="ignore"):
-        rounded = levels.astype(np.float32)
-    down = np.nextafter(rounded, np.float32(-np.inf))
-    return np.where(rounded.astype(np.float64) > levels, down, rounded)
+    levels = np.where(rule_of == ABOVE, float32_levels(spins.levels), np.inf)
+    is_up = graph.add("Greater", numbers, graph.constant("levels", levels, np.float32))
+    if (rule_of == EQUAL).any():
+        words = graph.constant(
+            "words", np.where(rule_of == EQUAL, spins.levels, np.nan), np.float32
+        )
+        is_up = graph.add("Or", is_up, graph.add("Equal", numbers, words))
+    if (rule_of == MISSING).any():
+        mask = graph.constant("missing", rule_of == MISSING, np.bool_)
+        is_missing = graph.add("And", graph.add("IsNaN", numbers), mask)
+        is_up = graph.add("Or", is_up, is_missing)
+    return is_up
 
 
 def _add_planes(graph: OnnxGraph, planes: BitPlanes, spin_count: int) -> str:
