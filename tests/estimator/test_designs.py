@@ -1,6 +1,5 @@
 """Designs of networks: their topologies and engines, and the choice by examples left out."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +11,9 @@ import qubonn as qn
 from qubonn.encoding import CodeBook
 from qubonn.errors import RangeError, Underfitted
 from qubonn.estimator import designs
-from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, _folds, choose
+from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, Examples, _folds, choose
 from qubonn.formulation import TrainingProblem
+from qubonn.training.calibration import Calibration
 
 LEVELS = Design(hidden=(4,), weight_levels=(3, 4), threshold_levels=(9, 2), softness=0.5, decay=0.1)
 
@@ -24,9 +24,9 @@ def parity(count: int, columns: int, seed: int = 0) -> tuple[NDArray[np.int8], N
     return spins, (spins[:, 0] != spins[:, 1]).astype(np.int64)
 
 
-def always(spins: NDArray[np.int8]) -> Callable[[Design], NDArray[np.int8]]:
-    """Return a function from designs to their input spins, the same for all."""
-    return lambda design: spins
+def examples_of(spins: NDArray[np.int8], class_of: NDArray[np.int64], **more: Any) -> Examples:
+    """Return examples whose spins are the same for all designs."""
+    return Examples(lambda design: spins, class_of, CodeBook.one_hot([0, 1]), **more)
 
 
 def problem_of(design: Design, count: int = 100) -> TrainingProblem:
@@ -74,16 +74,20 @@ def test_many_examples_are_cut_to_a_fixed_number_with_a_third_left_out() -> None
 
 def test_levels_are_chosen_where_columns_interact() -> None:
     spins, class_of = parity(400, 10)
-    found = choose(CANDIDATES, always(spins), class_of, CodeBook.one_hot([0, 1]), seed=0)
-    assert found.weight_levels != 2
-    assert found == choose(CANDIDATES, always(spins), class_of, CodeBook.one_hot([0, 1]), seed=0)
+    found = choose(CANDIDATES, examples_of(spins, class_of), seed=0)
+    assert found.design.weight_levels != 2
+    again = choose(CANDIDATES, examples_of(spins, class_of), seed=0)
+    assert (again.design, again.calibration) == (found.design, found.calibration)
 
 
 def test_the_first_design_is_kept_where_examples_are_few_or_time_is_short() -> None:
     spins, class_of = parity(400, 10)
-    book = CodeBook.one_hot([0, 1])
-    assert choose(CANDIDATES, always(spins[:50]), class_of[:50], book, seed=0) == PLAIN
-    assert choose(CANDIDATES, always(spins), class_of, book, seed=0, seconds=1e-3) == PLAIN
+    few, all_of_them = examples_of(spins[:50], class_of[:50]), examples_of(spins, class_of)
+    for found in (
+        choose(CANDIDATES, few, seed=0),
+        choose(CANDIDATES, all_of_them, seed=0, seconds=1e-3),
+    ):
+        assert (found.design, found.calibration) == (PLAIN, Calibration())
 
 
 def test_designs_that_are_clearly_behind_are_left_out_early(
@@ -91,15 +95,30 @@ def test_designs_that_are_clearly_behind_are_left_out_early(
 ) -> None:
     trained: list[Design] = []
 
-    def right(design: Design, spins: Any, class_of: Any, book: Any, fold: Any, *_: Any) -> Any:
+    def networks(design: Design, problem: TrainingProblem, *_: Any) -> list[qn.BinaryNetwork]:
         trained.append(design)
-        return np.arange(len(fold[1])) % 10 < (5 if design == PLAIN else 8)
+        first = 1 if design == LEVELS else -1  # follows the first input, or its opposite
+        weights = np.where(problem.topology.source_of == 0, first, 1)
+        weights = np.where(
+            problem.topology.target_of == problem.topology.outputs[0], -weights, weights
+        )
+        return [qn.BinaryNetwork(problem.topology, weights, np.ones(2, dtype=int))]
 
-    monkeypatch.setattr(designs, "_right", right)
-    spins, class_of = parity(300, 3)
-    book = CodeBook.one_hot([0, 1])
-    assert choose([PLAIN, LEVELS], always(spins), class_of, book, seed=0) == LEVELS
+    monkeypatch.setattr(designs, "_networks", networks)
+    spins = parity(300, 2)[0][:, :1]
+    topology = qn.Topology.dense(1, 2)
+    examples = examples_of(spins, (spins[:, 0] > 0).astype(np.int64), topology=topology)
+    assert choose([PLAIN, LEVELS], examples, seed=0).design == LEVELS
     assert trained == [PLAIN, LEVELS, LEVELS, LEVELS]
+
+
+def test_examples_of_large_weight_decide_between_designs() -> None:
+    scores = {PLAIN: np.array([[1.0, 0.0]] * 3), LEVELS: np.array([[0.0, 1.0]] * 3)}
+    rows, class_of = np.arange(3), np.array([0, 0, 1])
+    spins = np.ones((3, 1), dtype=np.int8)
+    for weights, best in ((None, PLAIN), (np.array([1.0, 1.0, 9.0]), LEVELS)):
+        examples = examples_of(spins, class_of, weights=weights)
+        assert designs._chosen(scores, rows, [PLAIN, LEVELS], examples).design == best
 
 
 def test_ctrl_c_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +131,7 @@ def test_ctrl_c_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(designs, "train", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        choose(CANDIDATES, always(spins), class_of, CodeBook.one_hot([0, 1]), seed=0)
+        choose(CANDIDATES, examples_of(spins, class_of), seed=0)
     assert len(results) <= 2
 
 

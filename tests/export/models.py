@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 import qubonn as qn
 from qubonn.encoding import Reading
+from qubonn.training.calibration import Calibration
+from qubonn.training.committee import NO_CALIBRATION
 
 BORDERS = (1, 2, 7, 31, 32, 33, 63, 64, 65)  # around the ends of words
 
@@ -19,6 +21,7 @@ class FittedClassifier:
     committee_: qn.Committee
     code_book_: qn.CodeBook
     binariser_: Any = None
+    calibration_: Calibration = NO_CALIBRATION
 
 
 @st.composite

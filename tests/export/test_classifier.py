@@ -27,6 +27,7 @@ from qubonn.encoding import TableEncoder
 from qubonn.encoding.automatic import fit_binariser
 from qubonn.encoding.cells import Cells
 from qubonn.errors import RangeError, TopologyError
+from qubonn.training.calibration import Calibration
 from qubonn.training.committee import class_scores
 
 LABELS = ["ant", "bee", "cat", "dog"]
@@ -269,25 +270,31 @@ def code_cases() -> list[Case]:
     for book, size in itertools.product(CODES, (1, 2, 3, 6)):
         members = committee(qn.Topology.dense(7, 5, book.spin_count), size, seed=size)
         cases.append(Case(FittedClassifier(members, book), spins, {}))
+    book = qn.CodeBook.one_hot(list("abc"))
+    for size, pulls in itertools.product((1, 3), ((0.0, -1.0, -0.5), (-9.0, 0.0, -2.0))):
+        members = committee(qn.Topology.dense(7, 5, 3), size, "largest", seed=size)
+        model = FittedClassifier(members, book, calibration_=Calibration(0.5, pulls))
+        cases.append(Case(model, spins, {}))
     return cases
 
 
 def check_classes(case: Case, classes: list[int]) -> None:
     """The class is what scikit-learn's face says; of several, the first."""
     committee_, book = case.model.committee_, case.model.code_book_
-    scores = class_scores(committee_, book, committee_.votes(case.inputs))
+    votes = committee_.votes(case.inputs)
+    scores = class_scores(committee_, book, votes, case.model.calibration_)
     assert classes == scores.argmax(axis=1).tolist()
 
 
 @needs_gcc
-def test_code_words_are_weighed_in_c_as_in_numpy(tmp_path: Path) -> None:
+def test_code_words_and_pulls_are_weighed_in_c_as_in_numpy(tmp_path: Path) -> None:
     cases = code_cases()
     for case, found in zip(cases, answers(cases, tmp_path), strict=True):
         check_classes(case, found.classes)
 
 
 @pytest.mark.parametrize("form", ["float", "int8"])
-def test_code_words_are_weighed_in_onnx_as_in_numpy(form: Any) -> None:
+def test_code_words_and_pulls_are_weighed_in_onnx_as_in_numpy(form: Any) -> None:
     for case in code_cases():
         *_, classes = run_onnx(qn.to_onnx(case.model, form=form), case.inputs)
         check_classes(case, classes.tolist())

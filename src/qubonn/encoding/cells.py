@@ -19,7 +19,7 @@ Column = NDArray[Any]  # float64, NaN where a cell is missing; or objects: words
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Columns of numbers or words with their titles; rows can be sliced.
+    """Columns of numbers or words with their titles; rows can be sliced and selected.
 
     >>> cells = Cells.of([["red", 1.5], [None, 2], ["blue", float("nan")]])
     >>> [column.tolist() for column in cells.columns]
@@ -64,7 +64,7 @@ class Cells:
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
 
-    def __getitem__(self, rows: slice) -> "Cells":
+    def __getitem__(self, rows: slice | NDArray[np.int64]) -> "Cells":
         return Cells(tuple(column[rows] for column in self.columns), self.titles)
 
 

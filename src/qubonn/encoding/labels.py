@@ -173,6 +173,21 @@ def require_classes(
     return classes, class_of
 
 
+def numbers_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the index of each label in sorted classes, of which some may not occur.
+
+    >>> numbers_of(np.array(["b", "b"]), np.array(["a", "b"]))
+    array([1, 1])
+    """
+    is_known = np.isin(labels, classes)
+    if not is_known.all():
+        raise AlphabetError(
+            f"y must hold classes of the first call, {classes.tolist()!r:.60}; "
+            f"got {labels[~is_known][0]!r:.60}"
+        )
+    return np.searchsorted(classes, labels)
+
+
 def _require_classes(classes: Labels) -> NDArray[Any]:
     names = _label_array("classes", classes)
     seen: set[Any] = set()

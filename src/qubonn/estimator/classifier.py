@@ -5,7 +5,7 @@ X, y -> binariser, code book, committee -> classes and their probabilities.
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,21 @@ from sklearn.utils.validation import check_is_fitted
 from qubonn import __version__
 from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding.automatic import encoded, spin_blocks
-from qubonn.encoding.labels import require_classes
+from qubonn.encoding.labels import numbers_of, require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
-from qubonn.estimator.designs import CANDIDATES, FEWEST, PLAIN, Design, choose
-from qubonn.estimator.examples import checked_examples, checked_inputs
+from qubonn.estimator.designs import CANDIDATES, FEWEST, PLAIN, Choice, Design, Examples, choose
+from qubonn.estimator.examples import (
+    checked_examples,
+    checked_inputs,
+    example_weights,
+    repeated,
+)
 from qubonn.estimator.members import (
     Member,
     Recipe,
+    continued,
     dropout_for,
     member_seeds,
     root_seed,
@@ -36,7 +42,8 @@ from qubonn.formulation import TrainingProblem
 from qubonn.stopping import Watch
 from qubonn.topology import Topology
 from qubonn.training import Committee
-from qubonn.training.committee import class_scores
+from qubonn.training.calibration import Calibration
+from qubonn.training.committee import NO_CALIBRATION, class_scores
 from qubonn.training.one_shot import reporting
 
 COMPARING_SHARE = 0.2  # of a time limit
@@ -87,6 +94,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A solver of `qubonn.train`; "auto" is a short `ForwardAnnealing` with soft neurons, set by
         the number of examples, in growing batches if there are more than 10,000. A member is the
         best network of one run.
+    class_weight : "balanced", dict or None
+        Weights of the classes, as everywhere in scikit-learn. They multiply the energies of the
+        examples, and so do the `sample_weight` of `fit`.
     committee_size : int
         Number of networks that vote.
     time_limit : float, optional
@@ -118,6 +128,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         a one-hot code all classes can be right nevertheless: the largest output may be negative.
     design_ : Design or None
         Layers, levels, softness and decay that were used; None if a topology was given.
+    calibration_ : Calibration
+        How much votes count; set on left-out examples if there are 60 or more, with at least three
+        of each class, and `solver` is "auto" without dropout.
     shift_ : int
         By how many pixels images were shifted.
     is_interrupted_ : bool
@@ -150,6 +163,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         margin_strength: float = 0.0,
         dropout: Any = None,
         solver: Any = "auto",
+        class_weight: Any = None,
         committee_size: int = 10,
         time_limit: float | None = None,
         random_state: Any = None,
@@ -168,6 +182,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.margin_strength = margin_strength
         self.dropout = dropout
         self.solver = solver
+        self.class_weight = class_weight
         self.committee_size = committee_size
         self.time_limit = time_limit
         self.random_state = random_state
@@ -175,18 +190,67 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: ArrayLike) -> "QuboClassifier":
-        """Choose binariser and label code, then train the committee.
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> "QuboClassifier":
+        """Choose binariser, label code and design, then train the committee.
 
         `X` is an array, a DataFrame or a sparse matrix: numbers, text, truth values, missing cells.
+        An example of weight 2 is the same as the example twice, and one of weight 0 is left out.
         Ctrl-C keeps the members that are complete, or else the best network of the running one, and
         warns with `FitInterrupted`.
         """
+        return self._fit(X, y, sample_weight, None)
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> "QuboClassifier":
+        """Train on further examples, starting from the networks of the calls before.
+
+        The first call is a `fit` that chooses binariser, design and calibration; it needs all
+        `classes` if some are missing in `y`. Later ones anneal each network on the new examples,
+        with a field that holds its weights the more, the more examples came before.
+        """
+        if not hasattr(self, "committee_"):
+            return self._fit(X, y, sample_weight, classes)
+        rows, _ = flattened(X, self.image_shape)
+        numbers, labels = checked_examples(self, rows, y, reset=False)
+        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise RangeError(
+                f"classes must be those of the first call, {self.classes_.tolist()!r:.60}; "
+                f"got {classes!r:.60}"
+            )
+        class_of = numbers_of(labels, self.classes_)
+        weights = example_weights(self.class_weight, labels, sample_weight)
+        topology = self.committee_.members[0].topology
+        encoding = Encoding(self.binariser_, self.code_book_, topology)
+        strengths = {"margin_strength": self.margin_strength, "example_weights": weights}
+        problem = encoding.problem(numbers, class_of, **strengths)
+        recipe = Recipe(self.solver, encoding.book, design=self.design_ or PLAIN)
+        before = self.example_count_ or 0
+        members = [continued(problem, recipe, member, before) for member in self.members_]
+        return set_fitted(
+            self,
+            encoding,
+            members,
+            design=self.design_,
+            calibration=self.calibration_,
+            shift=self.shift_,
+            example_count=before + len(class_of),
+            version=__version__,
+        )
+
+    def _fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, classes: ArrayLike | None
+    ) -> "QuboClassifier":
         size = require_count("committee_size", self.committee_size)
         watch = Watch(time_limit=self.time_limit)
         kept = self._members_to_keep(size)
         seed = root_seed(self.random_state)
-        encoding, problem, recipe, shift = self._plan(X, y, kept, seed, watch)
+        plan = self._plan(X, y, sample_weight, classes, kept, seed, watch)
+        encoding, problem, recipe, shift, calibration = plan
         seeds = member_seeds(seed, size)
         with reporting(bool(self.verbose), "members of the committee") as report:
             trained, is_interrupted = train_members(
@@ -207,13 +271,14 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             members,
             shift=shift,
             design=design,
+            calibration=calibration,
             is_interrupted=is_interrupted,
             example_count=problem.example_count // recipe.copy_count,
             version=__version__,
         )
         if is_interrupted:
             self._warn_of_interruption()
-        self._warn_of_underfitting(problem.output_spins)
+        self._warn_of_underfitting(problem)
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -228,9 +293,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the probability of each class, examples x classes, from the committee's votes.
 
         With a one-hot code a member's probabilities are the softmax of its output sums, each
-        divided by 0.6 times the root of its number of terms (set on held-out examples), and the
-        committee's are their geometric mean. With another code each output is +1 with the share of
-        members whose output is +1, half a vote added on both sides.
+        divided by 0.6 times the root of its number of terms, and the committee's are their
+        geometric mean. With another code each output is +1 with the share of members whose output
+        is +1, half a vote added on both sides. Then `calibration_`, set on examples left out of
+        training, makes them more or less certain.
         """
         return np.asarray(softmax(self._scores(X), axis=1))
 
@@ -260,7 +326,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, _ = flattened(X, None)
         blocks = spin_blocks(self.binariser_, checked_inputs(self, rows))
         votes = np.concatenate([self.committee_.votes(spins) for spins in blocks])
-        return class_scores(self.committee_, self.code_book_, votes)
+        return class_scores(self.committee_, self.code_book_, votes, self.calibration_)
 
     def _members_to_keep(self, size: int) -> dict[int, Member]:
         """Return the complete members of an earlier fit, if `warm_start` keeps them."""
@@ -276,17 +342,34 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 "warm_start keeps all members and none is missing: nothing is trained",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return kept
 
     def _plan(
-        self, X: Any, y: ArrayLike, kept: dict[int, Member], seed: int, watch: Watch
-    ) -> tuple[Encoding, TrainingProblem, Recipe, int]:
-        """Return what to train, how, and by how many pixels images are shifted."""
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        all_classes: ArrayLike | None,
+        kept: dict[int, Member],
+        seed: int,
+        watch: Watch,
+    ) -> tuple[Encoding, TrainingProblem, Recipe, int, Calibration]:
+        """Return what to train, how, by how many pixels images are shifted, and a calibration."""
         rows, image_shape = flattened(X, self.image_shape)
         numbers, labels = checked_examples(self, rows, y, reset=not kept)
-        classes, class_of = require_classes(labels, self.classes_ if kept else None)
+        weights = example_weights(self.class_weight, labels, sample_weight)
+        to_fit = numbers
+        if weights is not None:
+            is_used = np.flatnonzero(weights)
+            numbers, labels, weights = numbers[is_used], labels[is_used], weights[is_used]
+            to_fit = numbers[repeated(weights)]
+        if all_classes is None:
+            classes, class_of = require_classes(labels, self.classes_ if kept else None)
+        else:
+            classes, _ = require_classes(np.asarray(all_classes))
+            class_of = numbers_of(labels, classes)
         codes = {"binariser": self.binariser, "label_code": self.label_code}
         if kept:
             codes = {"binariser": self.binariser_, "label_code": self.code_book_}
@@ -296,7 +379,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         def encoding_of(design: Design) -> Encoding:
             return Encoding.fit(
-                numbers,
+                to_fit,
                 classes,
                 image_shape,
                 design.hidden,
@@ -309,22 +392,31 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         encoding = encoding_of(design)
         dropout = dropout_for(self.dropout, encoding.topology)
-        is_auto = isinstance(self.solver, str) and self.solver == "auto"
-        is_usual = self.topology is None and dropout is None and is_auto
+        is_auto = isinstance(self.solver, str) and self.solver == "auto" and dropout is None
+        is_usual = self.topology is None and is_auto
         shift = shift_for(self.shifts, image_shape, len(class_of), is_usual=is_usual)
         if kept:
             shift = self._kept_shift(encoding.topology, shift, is_image=image_shape is not None)
         shown = with_shifts(numbers, class_of, image_shape, shift)
-        problem = encoding.problem(*shown, margin_strength=self.margin_strength)
-        if is_usual and image_shape is None and not kept and self._is_automatic:
-            design = self._best_design(encoding_of, numbers, class_of, seed, watch)
-            encoding = encoding_of(design)
-            problem = encoding.problem(*shown, margin_strength=self.margin_strength)
+        copied = None if weights is None else np.tile(weights, copy_count(shift))
+        strengths: dict[str, Any] = {"margin_strength": self.margin_strength}
+        strengths["example_weights"] = copied
+        problem = encoding.problem(*shown, **strengths)
+        calibration = self.calibration_ if kept else NO_CALIBRATION
+        if is_auto and not kept:
+            is_open = is_usual and image_shape is None and self._is_automatic
+            designs = CANDIDATES if is_open else (design,)
+            choice = self._choice(designs, encoding_of, (numbers, class_of, weights), seed, watch)
+            calibration = choice.calibration
+            if choice.design != design:
+                design = choice.design
+                encoding = encoding_of(design)
+                problem = encoding.problem(*shown, **strengths)
         is_alone = self.committee_size == 1
         recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift), design)
         if is_usual:
             problem = design.with_decay(problem, recipe.default_engine(problem))
-        return encoding, problem, recipe, shift
+        return encoding, problem, recipe, shift, calibration
 
     @property
     def _is_automatic(self) -> bool:
@@ -343,15 +435,16 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             given["hidden"] = layer_sizes(self.hidden)
         return Design(**given)
 
-    def _best_design(
+    def _choice(
         self,
+        designs: Sequence[Design],
         encoding_of: Callable[[Design], Encoding],
-        numbers: NDArray[Any],
-        class_of: NDArray[np.int64],
+        given: tuple[Any, NDArray[np.int64], NDArray[Any] | None],
         seed: int,
         watch: Watch,
-    ) -> Design:
-        """Return the best of the candidates for these examples."""
+    ) -> Choice:
+        """Return the best of the designs for numbers, classes and weights, and its calibration."""
+        numbers, class_of, weights = given
         spins: dict[int, SpinMatrix] = {}  # by the number of thresholds
 
         def spins_for(design: Design) -> SpinMatrix:
@@ -359,23 +452,18 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 spins[design.spins] = encoded(encoding_of(design).binariser, numbers)
             return spins[design.spins]
 
-        encoding = encoding_of(PLAIN)
+        encoding = encoding_of(designs[0])
         if self.time_limit is not None:
             problem = encoding.problem(numbers, class_of)
-            compile_kernels(PLAIN.engine(problem, encoding.book.reading, is_alone=False), problem)
+            engine = designs[0].engine(problem, encoding.book.reading, is_alone=False)
+            compile_kernels(engine, problem)
             watch.restart()
-        seconds = watch.seconds_left * COMPARING_SHARE
-        is_shown = bool(self.verbose) and len(class_of) >= FEWEST
-        with reporting(is_shown, f"comparing {len(CANDIDATES)} designs") as report:
-            return choose(
-                CANDIDATES,
-                spins_for,
-                class_of,
-                encoding.book,
-                seed=seed,
-                seconds=seconds,
-                report=report,
-            )
+        topology = None if self.topology is None else encoding.topology
+        examples = Examples(spins_for, class_of, encoding.book, weights, topology)
+        is_shown = bool(self.verbose) and len(class_of) >= FEWEST and len(designs) > 1
+        with reporting(is_shown, f"comparing {len(designs)} designs") as report:
+            seconds = watch.seconds_left * COMPARING_SHARE
+            return choose(designs, examples, seed=seed, seconds=seconds, report=report)
 
     def _kept_shift(self, topology: Topology, shift: int, *, is_image: bool) -> int:
         """Return the shift of the members that are kept, or raise if they are not comparable."""
@@ -400,15 +488,16 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             f"fit was interrupted: {what}. The classifier can be used; another fit with "
             "warm_start=True trains the missing members",
             FitInterrupted,
-            stacklevel=3,
+            stacklevel=4,
         )
 
-    def _warn_of_underfitting(self, output_spins: SpinMatrix) -> None:
+    def _warn_of_underfitting(self, problem: TrainingProblem) -> None:
         """Warn if the networks are hardly better than the largest class on their own examples."""
-        counts = np.unique(output_spins, axis=0, return_counts=True)[1]
+        class_of = np.unique(problem.output_spins, axis=0, return_inverse=True)[1].reshape(-1)
+        counts = np.bincount(class_of, problem.weight_of_example)
         majority = float(counts.max() / counts.sum())
         accuracy = float(np.mean([member.accuracy for member in self.members_]))
-        if counts.sum() < ENOUGH_TO_WARN or accuracy > majority + CLOSE_TO_MAJORITY * (
+        if len(class_of) < ENOUGH_TO_WARN or accuracy > majority + CLOSE_TO_MAJORITY * (
             1 - majority
         ):
             return
@@ -418,7 +507,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "small. Try weight_levels=5, threshold_levels=33, a larger hidden, or a larger number "
             "of thresholds as binariser",
             Underfitted,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -429,6 +518,7 @@ def set_fitted(
     *,
     column_count: int | None = None,
     design: Design | None = None,
+    calibration: Calibration = NO_CALIBRATION,
     shift: int = 0,
     is_interrupted: bool = False,
     example_count: int | None = None,
@@ -439,7 +529,7 @@ def set_fitted(
         classifier.n_features_in_ = column_count
     classifier.binariser_, classifier.code_book_ = encoding.binariser, encoding.book
     classifier.classes_, classifier.shift_ = encoding.book.classes, shift
-    classifier.design_ = design
+    classifier.design_, classifier.calibration_ = design, calibration
     classifier.members_ = tuple(sorted(members, key=lambda member: member.number))
     networks = [member.network for member in classifier.members_]
     classifier.committee_ = Committee(networks, encoding.book.reading)

@@ -28,7 +28,8 @@ def engine_for(
     problem: TrainingProblem, reading: Reading, *, is_alone: bool, copy_count: int = 1
 ) -> ForwardAnnealing:
     """Return a short anneal; its targets depend on the number of examples."""
-    all_count, topology = problem.example_count, problem.topology
+    topology = problem.topology
+    all_count = max(problem.example_count, round(float(problem.weight_of_example.sum())))
     count, is_shifted = all_count // copy_count, copy_count > 1
     softness, lead = _softness_and_lead(count, is_alone=is_alone, is_shifted=is_shifted)
     last = max(FIRST_BATCH, all_count // 2)

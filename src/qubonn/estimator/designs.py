@@ -1,11 +1,12 @@
 """Designs of networks, and the choice between them by examples that were left out of training.
 
-Examples -> Design: sizes of hidden layers, levels of weights and thresholds, softness and decay.
+Examples -> Design (hidden layers, levels of weights and thresholds, softness, decay), Calibration.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf, nan
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,12 @@ from qubonn.engines import ForwardAnnealing
 from qubonn.engines.forward import measured_temperatures
 from qubonn.estimator.default_engine import engine_for, target_margin
 from qubonn.formulation import TrainingProblem
+from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop, Watch
 from qubonn.topology import Topology
 from qubonn.training import Committee, train
-from qubonn.training.committee import is_right
+from qubonn.training.calibration import Calibration
+from qubonn.training.committee import NO_CALIBRATION, class_scores
 
 FEWEST = 60  # examples; with fewer, the comparison says little
 MOST = 3_000  # examples that are compared on
@@ -98,104 +101,135 @@ CANDIDATES = (
 )
 
 
+Held = dict[Design, NDArray[np.float64]]  # scores of the examples left out so far
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """What designs are compared on; `topology` replaces that of the designs if it is given."""
+
+    spins_for: Callable[[Design], SpinMatrix]
+    class_of: NDArray[np.int64]
+    book: CodeBook
+    weights: NDArray[Any] | None = None
+    topology: Topology | None = None
+
+    def problem(self, design: Design, rows: NDArray[np.int64]) -> TrainingProblem:
+        """Return the problem of some examples."""
+        spins, weights = self.spins_for(design)[rows], self.weights
+        return TrainingProblem(
+            self.topology or design.topology(spins.shape[1], self.book.spin_count),
+            spins,
+            self.book.codewords[self.class_of[rows]],
+            example_weights=None if weights is None else weights[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A design, and the calibration of its networks on the examples left out."""
+
+    design: Design
+    calibration: Calibration = NO_CALIBRATION
+
+
 def choose(
     designs: Sequence[Design],
-    spins_for: Callable[[Design], SpinMatrix],
-    class_of: NDArray[np.int64],
-    book: CodeBook,
+    examples: Examples,
     *,
     seed: int,
     seconds: float = inf,
     report: Report | None = None,
-) -> Design:
+) -> Choice:
     """Return the design whose networks are right most often on examples left out of training.
 
-    `spins_for` returns the input spins of all examples. The first design is returned if examples
-    are too few to compare, or if inputs are many and the best is not better by more than the
-    standard error. Designs that are clearly behind are left out early. After `seconds` what is
-    known decides.
+    The first design is returned if examples are too few to compare, or if inputs are many and the
+    best is not better by more than the standard error. Designs that are clearly behind are left out
+    early. After `seconds` what is known decides.
     """
+    class_of = examples.class_of
     if len(class_of) < FEWEST or np.bincount(class_of).min() < FOLDS:
-        return designs[0]
+        return Choice(designs[0])
     folds = list(_folds(class_of, np.random.default_rng([seed, 2])))
     watch = Watch(time_limit=seconds if seconds < inf else None)
-    found: dict[Design, NDArray[np.bool_]] = {}
-    for number, fold in enumerate(folds):
-        new: dict[Design, NDArray[np.bool_]] = {}
+    found: Held = {}
+    rows = np.zeros(0, dtype=np.int64)
+    for number, (shown, left_out) in enumerate(folds):
         compared = list(found or designs)
+        new: Held = {}
         for design in compared:
-            right = _right(design, spins_for(design), class_of, book, fold, seed + number, watch)
-            if right is None:
-                return _best(found or new, spins_for, designs[0])
-            new[design] = right
+            problem = examples.problem(design, shown)
+            members = COMPARED_MEMBERS if design.hidden and len(designs) > 1 else 1
+            seeds = [seed + number + 1_000 * member for member in range(members)]
+            networks = _networks(design, problem, examples.book, seeds, watch)
+            if networks is None:
+                return _chosen(found or new, rows if found else left_out, designs, examples)
+            committee = Committee(networks, examples.book.reading)
+            votes = committee.votes(examples.spins_for(design)[left_out])
+            new[design] = class_scores(committee, examples.book, votes)
             if report is not None:
                 part = (number + len(new) / len(compared)) / len(folds)
                 report(Progress(part, nan, watch.seconds))
-        joined = {one: np.append(found.get(one, right[:0]), right) for one, right in new.items()}
-        found = _not_clearly_behind(joined)
-    return _best(found, spins_for, designs[0])
+        rows = np.append(rows, left_out)
+        joined = {
+            one: np.concatenate([found.get(one, scores[:0]), scores]) for one, scores in new.items()
+        }
+        found = _not_clearly_behind(joined, rows, examples)
+    return _chosen(found, rows, designs, examples)
 
 
-def _not_clearly_behind(found: dict[Design, NDArray[np.bool_]]) -> dict[Design, NDArray[np.bool_]]:
-    best = max(found.values(), key=np.mean)
-    return {design: right for design, right in found.items() if not _is_ahead(best, right, CLEARLY)}
+def _right(scores: NDArray[np.float64], rows: NDArray[np.int64], examples: Examples) -> Any:
+    """Return the weight of each example whose class has the largest score, 0 of the others."""
+    is_right = scores.argmax(axis=1) == examples.class_of[rows]
+    return is_right * (1.0 if examples.weights is None else examples.weights[rows])
 
 
-def _best(
-    found: dict[Design, NDArray[np.bool_]],
-    spins_for: Callable[[Design], SpinMatrix],
-    first: Design,
-) -> Design:
+def _not_clearly_behind(found: Held, rows: NDArray[np.int64], examples: Examples) -> Held:
+    right = {design: _right(scores, rows, examples) for design, scores in found.items()}
+    best = max(right.values(), key=np.mean)
+    return {one: found[one] for one in found if not _is_ahead(best, right[one], CLEARLY)}
+
+
+def _chosen(
+    found: Held, rows: NDArray[np.int64], designs: Sequence[Design], examples: Examples
+) -> Choice:
     """Return the design that is right most often, or the first if that one is as good."""
     if not found:
-        return first
-    best = max(found, key=lambda design: found[design].mean())
-    is_wide = spins_for(first).shape[1] > MANY_INPUTS
-    if first in found and not _is_ahead(found[best], found[first], 1.0 if is_wide else 0.0):
-        return first
-    return best
+        return Choice(designs[0])
+    first, right = designs[0], {one: _right(found[one], rows, examples) for one in found}
+    best = max(right, key=lambda design: float(right[design].mean()))
+    is_wide = examples.spins_for(first).shape[1] > MANY_INPUTS
+    if first in right and not _is_ahead(right[best], right[first], 1.0 if is_wide else 0.0):
+        best = first
+    weights = None if examples.weights is None else examples.weights[rows]
+    return Choice(best, Calibration.fit(found[best], examples.class_of[rows], weights))
 
 
-def _is_ahead(left: NDArray[np.bool_], right: NDArray[np.bool_], errors: float) -> bool:
-    """Return whether the left is right more often by more than this many standard errors."""
-    lead = left.astype(float) - right
+def _is_ahead(left: NDArray[Any], right: NDArray[Any], errors: float) -> bool:
+    """Return whether the left mean is larger by more than this many standard errors."""
+    lead = left - right
     return bool(lead.mean() > errors * lead.std() / len(lead) ** 0.5)
 
 
-def _right(
-    design: Design,
-    input_spins: SpinMatrix,
-    class_of: NDArray[np.int64],
-    book: CodeBook,
-    fold: tuple[NDArray[np.int64], NDArray[np.int64]],
-    seed: int,
-    watch: Watch,
-) -> NDArray[np.bool_] | None:
-    """Return for each example left out whether networks trained without it are right.
-
-    None if the time is over before all are trained.
-    """
-    shown, left_out = fold
-    topology = design.topology(input_spins.shape[1], book.spin_count)
-    problem = TrainingProblem(topology, input_spins[shown], book.codewords[class_of[shown]])
+def _networks(
+    design: Design, problem: TrainingProblem, book: CodeBook, seeds: Sequence[int], watch: Watch
+) -> list[BinaryNetwork] | None:
+    """Return networks that are trained quickly; None if the time is over before all are."""
     engine = design.engine(problem, book.reading, is_alone=False)
     problem = design.with_decay(problem, engine)
     engine = replace(engine, sweep_count=COMPARED_SWEEPS)
     networks = []
-    for member in range(COMPARED_MEMBERS if design.hidden else 1):
+    for seed in seeds:
         left = watch.seconds_left
         if left <= 0:
             return None
-        limit = left if left < inf else None
-        result = train(problem, engine, seed=seed + 1_000 * member, time_limit=limit)
+        result = train(problem, engine, seed=seed, time_limit=left if left < inf else None)
         if result.stop is Stop.INTERRUPTED:
             raise KeyboardInterrupt  # the engine returns what it has; here that is of no use
         if result.stop is Stop.TIME_LIMIT:
             return None
         networks.append(result.network)
-    committee = Committee(networks, book.reading)
-    actual = book.codewords[class_of[left_out]]
-    return np.asarray(is_right(committee, book, input_spins[left_out], actual))
+    return networks
 
 
 def _folds(

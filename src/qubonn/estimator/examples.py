@@ -1,17 +1,22 @@
 """Examples, checked as scikit-learn does.
 
-X, y -> a matrix of numbers, CSR or Cells, and labels.
+X, y, weights -> a matrix of numbers, CSR or Cells, labels, and weights that are positive.
 """
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
+from qubonn.checks import require_real_vector
 from qubonn.encoding.automatic import as_table
 from qubonn.encoding.cells import as_matrix, is_plain
-from qubonn.errors import ShapeError
+from qubonn.errors import RangeError, ShapeError
+
+MOST_REPEATED = 20  # mean of whole weights
+PARTS = 4  # of the mean of other weights
 
 CHECKS: dict[str, Any] = {
     "dtype": None,  # text and objects are kept
@@ -38,6 +43,38 @@ def checked_examples(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[An
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     _, labels = check_X_y(_stand_in(X), y, estimator=estimator)
     return as_table(X), labels
+
+
+def example_weights(
+    class_weight: Any, labels: NDArray[Any], sample_weight: Any
+) -> NDArray[Any] | None:
+    """Return the weight of each example, by its class and its own; None if all are 1."""
+    if class_weight is None and sample_weight is None:
+        return None
+    weights = np.ones(len(labels))
+    if sample_weight is not None:
+        weights = require_real_vector(
+            "sample_weight", sample_weight, count=len(labels), of="example"
+        ).astype(np.float64)
+    if class_weight is not None:
+        weights = weights * compute_sample_weight(class_weight, labels)
+    if (weights < 0).any() or not weights.any():
+        raise RangeError(
+            "sample_weight must not be negative, and not all weights may be zero; "
+            f"got weights from {weights.min():g} to {weights.max():g}"
+        )
+    return None if (weights == 1).all() else weights
+
+
+def repeated(weights: NDArray[Any]) -> NDArray[np.int64]:
+    """Return rows that stand for weighted examples: each as often as its weight, about.
+
+    >>> repeated(np.array([1, 0, 2])).tolist()
+    [0, 2, 2]
+    """
+    is_whole = (weights == np.rint(weights)).all() and weights.sum() < MOST_REPEATED * len(weights)
+    times = weights if is_whole else np.ceil(weights * (PARTS / weights.mean()))
+    return np.repeat(np.arange(len(weights)), times.astype(np.int64))
 
 
 def _require_one_label(y: Any) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import require_count
+from qubonn.checks import is_finite_number, require_count
 from qubonn.encoding import (
     BitPlanes,
     CodeBook,
@@ -33,7 +33,8 @@ from qubonn.stopping import Stop
 from qubonn.storage import read_arrays, shown, write_arrays
 from qubonn.topology import Topology
 from qubonn.training import Committee
-from qubonn.training.committee import committee_arrays, committee_of
+from qubonn.training.calibration import MOST_SHARPNESS, Calibration
+from qubonn.training.committee import NO_CALIBRATION, committee_arrays, committee_of
 
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
@@ -99,6 +100,7 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
         "n_features_in": int(classifier.n_features_in_),
         "shift": classifier.shift_,
         "design": None if classifier.design_ is None else asdict(classifier.design_),
+        "calibration": asdict(classifier.calibration_),
         "is_interrupted": classifier.is_interrupted_,
         "examples": classifier.example_count_,
         "trained_by": classifier.version_,
@@ -126,6 +128,7 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
         _members(description, committee),
         column_count=description["n_features_in"],
         design=_design(description.get("design")),
+        calibration=_calibration(description.get("calibration"), len(encoding.book.classes)),
         shift=require_count("shift", description.get("shift", 0), least=0),
         is_interrupted=description.get("is_interrupted") is True,
         example_count=_optional(description, "examples", int),
@@ -168,6 +171,20 @@ def _design(plain: Any) -> Design | None:
     if not all(n is None or type(n) in (int, float) for n in numbers):
         raise FileFormatError(f"design must hold numbers; got {shown(plain)}")
     return Design(**values)
+
+
+def _calibration(plain: Any, class_count: int) -> Calibration:
+    """Return the calibration of a classifier; older files have none."""
+    if plain is None:
+        return NO_CALIBRATION
+    found: dict[str, Any] = plain if isinstance(plain, dict) else {}
+    sharpness, pulls = (found.get(name, ()) for name in ("sharpness", "pulls"))
+    numbers = [sharpness, *pulls] if isinstance(pulls, list) else [None]
+    if not all(is_finite_number(n) for n in numbers) or len(numbers) not in (1, 1 + class_count):
+        raise FileFormatError(f"calibration must hold numbers; got {shown(plain)}")
+    if not 0 < sharpness <= MOST_SHARPNESS:
+        raise FileFormatError(f"sharpness must be positive and small; got {shown(sharpness)}")
+    return Calibration(float(sharpness), tuple(float(pull) for pull in pulls))
 
 
 def _members(description: dict[str, Any], committee: Committee) -> list[Member]:

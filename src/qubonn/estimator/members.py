@@ -15,10 +15,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 from qubonn.checks import require_count
 from qubonn.encoding import CodeBook
 from qubonn.engines import ForwardAnnealing, GrowingBatches
+from qubonn.engines.forward import measured_temperatures
 from qubonn.errors import RangeError
 from qubonn.estimator.default_engine import compile_kernels
 from qubonn.estimator.designs import PLAIN, Design
-from qubonn.formulation import TrainingProblem
+from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop
 from qubonn.topology import Topology
@@ -27,6 +28,7 @@ from qubonn.training.committee import is_right
 
 LARGEST_SEED = 2**31  # that every solver accepts
 LEAST_SECONDS = 1e-3
+HOLD = 0.015  # of a typical cost of a flip; set on digits and two of the tuning tables
 
 # With a time limit cool faster, instead of stopping while still hot.
 PLANNED = 0.8  # of the time; the rest is a reserve
@@ -60,7 +62,12 @@ class Member:
         return cls(
             network=network,
             violation_count=int((network.predict_outputs(inputs) != actual).sum()),
-            accuracy=float(is_right(alone, recipe.book, inputs, actual).mean()),
+            accuracy=float(
+                np.average(
+                    is_right(alone, recipe.book, inputs, actual),
+                    weights=problem.weight_of_example[:count],
+                )
+            ),
             **reported,
         )
 
@@ -195,6 +202,42 @@ def _train_member(
         stop=result.stop,
         sweep_count=result.info.get("sweeps"),
         seconds=time.perf_counter() - start,
+    )
+
+
+def continued(
+    problem: TrainingProblem, recipe: Recipe, member: Member, examples_before: int
+) -> Member:
+    """Train a member further, on examples that come after `examples_before` others.
+
+    Its weights are held by a field: for each earlier example, the share of a typical flip's cost
+    that an example of the problem has.
+    """
+    engine = recipe.solver_for(problem, jobs=1)
+    if not isinstance(engine, ForwardAnnealing):
+        raise RangeError(
+            "partial_fit needs solver='auto' or a ForwardAnnealing; "
+            f"got {type(engine).__name__}: use fit"
+        )
+    problem = recipe.design.with_decay(problem, engine)
+    sizes, _ = measured_temperatures(problem, engine)
+    held = HOLD * float(sizes[0]) * examples_before / problem.example_count
+    network = member.network
+    field = Field(held * network.weight_spins, held * network.bias_spins)
+    start = time.perf_counter()
+    result = train(
+        replace(problem, field=field), engine, seed=member.number, initial_networks=[network]
+    )
+    return Member.of(
+        problem,
+        recipe,
+        result.network,
+        number=member.number,
+        energy=float(result.energies[0]),
+        solver=member.solver,
+        stop=result.stop,
+        sweep_count=result.info.get("sweeps"),
+        seconds=member.seconds + time.perf_counter() - start,
     )
 
 

@@ -135,8 +135,12 @@ def _network_tables(model: Exported, layout: BitLayout) -> list[CArray]:
 
 
 def _class_tables(classes: Classes | None) -> list[CArray]:
-    """Return the evidence of votes and the codewords, where classes are read by them."""
-    if classes is None or classes.evidence is None:
+    """Return what turns votes into scores of classes, unless votes are the scores."""
+    if classes is None:
+        return []
+    if classes.offsets is not None:
+        return [CArray("int32_t", "offsets", classes.offsets, "added to the votes")]
+    if classes.evidence is None:
         return []
     spin_count = classes.codewords.shape[1]
     padding = ((0, 0), (0, -spin_count % WORD))

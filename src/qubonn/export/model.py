@@ -16,7 +16,8 @@ from qubonn.errors import RangeError, TopologyError
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
 from qubonn.training import Committee
-from qubonn.training.committee import vote_evidence
+from qubonn.training.calibration import Calibration
+from qubonn.training.committee import NO_CALIBRATION, class_offsets, vote_evidence
 
 SCORE_BITS = 30  # of sums of evidence over outputs, so that they fit into int32
 
@@ -25,14 +26,15 @@ SCORE_BITS = 30  # of sums of evidence over outputs, so that they fit into int32
 class Classes:
     """How votes on outputs become the number of a class.
 
-    The class with the largest score wins, the first of equals. Scores are the votes themselves, or
-    evidence times codewords: ``evidence[n]`` is the evidence for +1, in whole numbers, of n members
-    that output +1.
+    The class with the largest score wins, the first of equals. Scores are the votes plus `offsets`,
+    or evidence times codewords: ``evidence[n]`` is the evidence for +1, in whole numbers, of n
+    members that output +1.
     """
 
     labels: tuple[str, ...]
     codewords: SpinMatrix
     evidence: NDArray[np.int64] | None = None  # None where the largest vote wins
+    offsets: NDArray[np.int64] | None = None  # None: all 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +128,8 @@ def exported(model: object) -> Exported:
         )
     found = getattr(model, "feature_names_in_", None)
     names = None if found is None else tuple(map(str, found))
-    more = {"classes": _classes(book, committee), "encoder": encoder, "names": names}
+    calibration = getattr(model, "calibration_", NO_CALIBRATION)
+    more = {"classes": _classes(book, committee, calibration), "encoder": encoder, "names": names}
     return _of_members(committee.members, committee.reading, **more)
 
 
@@ -145,11 +148,12 @@ def _of_members(members: tuple[BinaryNetwork, ...], reading: Reading, **more: An
     return Exported(topology, weights, biases, reading, **more)
 
 
-def _classes(book: CodeBook, committee: Committee) -> Classes:
+def _classes(book: CodeBook, committee: Committee, calibration: Calibration) -> Classes:
     labels = tuple(str(label) for label in book.classes.tolist())
     if committee.reading == "largest":
         assert (book.codewords.argmax(axis=1) == np.arange(len(labels))).all(), "one-hot, in order"
-        return Classes(labels, book.codewords)
+        offsets = class_offsets(committee, calibration)
+        return Classes(labels, book.codewords, offsets=offsets)
     evidence = vote_evidence(len(committee))
     most = int(evidence[-1]) * book.spin_count
     surplus = max(0, most.bit_length() - SCORE_BITS)  # coarser where sums would overflow int32

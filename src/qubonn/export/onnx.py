@@ -298,6 +298,8 @@ def _first_largest(graph: OnnxGraph, model: Exported, votes: str) -> str:
 
 
 def _class_scores(graph: OnnxGraph, model: Exported, classes: Classes, votes: str) -> str:
+    if classes.offsets is not None:
+        return graph.add("Add", votes, graph.constant("offsets", classes.offsets, graph.sum_type))
     if classes.evidence is None:
         return votes
     size = graph.constant("size", model.member_count, graph.sum_type)

@@ -23,8 +23,10 @@ from qubonn.network.forward import decide, is_worth_packing
 from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.summary import accuracy, summarise
 from qubonn.storage import write_arrays
+from qubonn.training.calibration import Calibration
 
 EVIDENCE_UNIT = 2.0**-20  # of log odds: whole numbers, so that ties stay ties
+NO_CALIBRATION = Calibration()
 WARMTH = 0.6  # of sums, times the root of their terms: least log loss on held-out examples
 
 
@@ -140,7 +142,10 @@ def committee_of(arrays: dict[str, NDArray[Any]]) -> Committee:
 
 
 def class_scores(
-    committee: Committee, book: CodeBook, votes: NDArray[np.int64]
+    committee: Committee,
+    book: CodeBook,
+    votes: NDArray[np.int64],
+    calibration: Calibration = NO_CALIBRATION,
 ) -> NDArray[np.float64]:
     """Return logarithms of probabilities, up to a constant for each example: examples x classes.
 
@@ -151,10 +156,22 @@ def class_scores(
     # whole numbers until the last step, so that ties stay ties
     if committee.reading == "signs":
         evidence = vote_evidence(size)[(votes + size) // 2]
-        return np.asarray((evidence @ codewords.T) * (EVIDENCE_UNIT / 2))
+        return np.asarray((evidence @ codewords.T) * (calibration.sharpness * EVIDENCE_UNIT / 2))
+    if (offsets := class_offsets(committee, calibration)) is not None:
+        votes = votes + offsets
+    return np.asarray((votes @ codewords.T) * (calibration.sharpness / (2 * _scale(committee))))
+
+
+def class_offsets(committee: Committee, calibration: Calibration) -> NDArray[np.int64] | None:
+    """Return what is added to the votes on each class where the largest output is read."""
+    return calibration.offsets(_scale(committee)) if committee.reading == "largest" else None
+
+
+def _scale(committee: Committee) -> float:
+    """Return the number of votes on an output that change a score by one."""
     topology = committee.members[0].topology
     terms = topology.fan_in[topology.outputs.start :].max() + 1
-    return np.asarray((votes @ codewords.T) / (2 * size * WARMTH * terms**0.5))
+    return float(len(committee) * WARMTH * terms**0.5)
 
 
 def is_right(
