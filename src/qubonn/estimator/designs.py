@@ -33,6 +33,7 @@ COMPARED_SWEEPS = 20
 COMPARED_MEMBERS = 2  # networks with hidden layers gain by voting
 CLEARLY = 2.0  # standard errors by which a design must be behind to be left out early
 MANY_INPUTS = 300  # pixels or words; there the first design is rarely worse
+WIDE = 1_000  # inputs; there hidden neurons of several levels take long and gain little
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +151,8 @@ def choose(
     class_of = examples.class_of
     if len(class_of) < FEWEST or np.bincount(class_of).min() < FOLDS:
         return Choice(designs[0])
+    if examples.spins_for(designs[0]).shape[1] > WIDE:
+        designs = [designs[0], *(design for design in designs[1:] if not design.hidden)]
     folds = list(_folds(class_of, np.random.default_rng([seed, 2])))
     watch = Watch(time_limit=seconds if seconds < inf else None)
     found: Held = {}
