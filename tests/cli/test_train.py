@@ -192,7 +192,7 @@ def test_labels_and_file_names_cannot_steer_the_terminal(flowers: Path, call: Ca
 
 def test_rows_with_missing_values_are_counted(flowers: Path, call: Call) -> None:
     flowers.write_text(flowers.read_text() + "1,,2,large\n")
-    assert call("train", flowers, "-t", "kind", *SMALL).stderr == ""
+    assert "missing" not in call("train", flowers, "-t", "kind", *SMALL).stderr
     result = call("train", flowers, "-t", "kind", *SMALL, "--skip-missing")
     assert "1 rows with missing values skipped" in result.stderr
 
@@ -217,7 +217,7 @@ def test_text_missing_cells_and_commas_are_trained_on_and_predicted(
     assert "column 'id' looks like an id" in noted
     assert "column 'name' looks like an id" in noted
     said = call(*given, "--drop", "id,name")
-    assert said.stderr == ""
+    assert "looks like an id" not in said.stderr
     predicted = call_json("predict", "m.qubonn", "shop.csv", *reading, "-t", "größe")
     assert predicted["accuracy"] == 1
     inspected = call("inspect", "m.qubonn").stdout
