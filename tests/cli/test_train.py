@@ -9,6 +9,7 @@ from click.testing import Result
 import qubonn as qn
 from cli.conftest import KINDS, NAMES
 from datasets.test_files import idx
+from qubonn.cli.train import _class_weight
 
 Call = Callable[..., Result]
 CallJson = Callable[..., dict[str, Any]]
@@ -159,6 +160,10 @@ def test_accuracy_that_was_asked_for_decides_the_exit_code(flowers: Path, call: 
         (["flowers.csv", "-t", "kind", "-o", "no/folder/m.qubonn"], "must exist"),
         (["flowers.csv", "-t", "kind", "--test", "absent.csv"], "does not exist"),
         (["flowers.csv", "-t", "kind", "--time-limit", "0"], "0"),
+        (["flowers.csv", "-t", "kind", "--class-weight", "equal"], "must be balanced, or classes"),
+        (["flowers.csv", "-t", "kind", "--class-weight", "small=-1"], "positive weights such as"),
+        (["flowers.csv", "-t", "kind", "--class-weight", "small=2,tiny"], "weights such as yes=5"),
+        (["flowers.csv", "-t", "kind", "--class-weight", "tiny=2"], "must name classes of"),
         (["absent.csv", "-t", "kind"], "does not exist"),
         (["flowers.csv", "-t", "kind", "--labels", "flowers.csv"], "is a CSV file"),
         (["flowers.qqq", "-t", "kind"], "a name that shows its format"),
@@ -216,8 +221,7 @@ def test_text_missing_cells_and_commas_are_trained_on_and_predicted(
     noted = call(*given).stderr
     assert "column 'id' looks like an id" in noted
     assert "column 'name' looks like an id" in noted
-    said = call(*given, "--drop", "id,name")
-    assert "looks like an id" not in said.stderr
+    assert "column" not in call(*given, "--drop", "id,name").stderr
     predicted = call_json("predict", "m.qubonn", "shop.csv", *reading, "-t", "größe")
     assert predicted["accuracy"] == 1
     inspected = call("inspect", "m.qubonn").stdout
@@ -281,3 +285,36 @@ def test_dropout_trains_a_model(flowers: Path, call_json: CallJson) -> None:
     model = qn.load("model.qubonn")
     assert isinstance(model, qn.QuboClassifier)
     assert model.dropout == 0.3
+
+
+def test_a_rare_class_is_found_more_often_with_a_larger_weight(
+    tmp_path: Path, call_json: CallJson
+) -> None:
+    generator = np.random.default_rng(0)
+    labels = (np.arange(400) % 20 == 0).astype(int)
+    numbers = generator.normal(labels[:, np.newaxis], size=(400, 3)).round(2).tolist()
+    rows = [f"{a},{b},{c},{k}" for (a, b, c), k in zip(numbers, labels, strict=True)]
+    (tmp_path / "all.csv").write_text("\n".join(["a,b,c,k", *rows]))
+    (tmp_path / "rare.csv").write_text("\n".join(["a,b,c,k", *rows[::20]]))
+
+    def recall(*options: object) -> float:
+        call_json("train", "all.csv", "-t", "k", *SMALL, "--test-share", 0, *options)
+        return float(call_json("predict", "model.qubonn", "rare.csv", "-t", "k")["accuracy"])
+
+    plain, balanced = recall(), recall("--class-weight", "balanced")
+    assert plain < min(balanced, recall("--class-weight", "1=19"))
+    model = qn.load("model.qubonn")
+    assert isinstance(model, qn.QuboClassifier)
+    assert model.class_weight == {1: 19.0}  # a number, as in the file
+
+
+@pytest.mark.parametrize(
+    ("text", "weights"),
+    [
+        ("balanced", "balanced"),
+        ("yes=5, no=0.5", {"yes": 5.0, "no": 0.5}),
+        ("a,b=2,x=y=3", {"a,b": 2.0, "x=y": 3.0}),
+    ],
+)
+def test_classes_with_commas_and_equal_signs_have_weights_too(text: str, weights: Any) -> None:
+    assert _class_weight(text) == weights

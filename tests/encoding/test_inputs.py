@@ -25,6 +25,23 @@ def varies(X: FloatMatrix) -> NDArray[np.bool_]:
     return np.asarray(X.min(axis=0) < X.max(axis=0))
 
 
+@pytest.mark.parametrize(
+    ("encoder", "line"),
+    [
+        (Threshold(0), "Threshold(0.0)"),
+        (Threshold([10, 20.5]), "Threshold([10.0, 20.5])"),
+        (Threshold(np.arange(64)), "Threshold(64 columns)"),
+        (
+            Thermometer([5, 1, 2], [0, 1, 1], [0, 9, 0, 1.5, 3]),
+            "Thermometer(2 columns, 3 thresholds)",
+        ),
+        (BitPlanes(4), "BitPlanes(bits=4, gray=False, column_count=None)"),
+    ],
+)
+def test_an_encoder_prints_its_size(encoder: InputEncoder, line: str) -> None:
+    assert repr(encoder) == line
+
+
 class TestThreshold:
     def test_ties_go_to_minus_one(self) -> None:
         spins = Threshold(0).encode([[0.0, -0.0, 5e-324, -5e-324]])
@@ -306,6 +323,10 @@ class TestEveryEncoder:
         assert spins.dtype == np.int8
         assert set(np.unique(spins)) == {-1, 1}
         assert encoder.spin_count in (None, spins.shape[1])
+
+    def test_prints_one_short_line(self, encoder: InputEncoder) -> None:
+        assert len(repr(encoder)) < 80
+        assert "array" not in repr(encoder)
 
     def test_refuses_infinity(self, encoder: InputEncoder) -> None:
         with pytest.raises(AlphabetError, match="X must be finite; got inf in row 0, column 1"):

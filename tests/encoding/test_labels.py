@@ -174,3 +174,8 @@ def test_codewords_must_be_spins() -> None:
 def test_decode_refuses_another_number_of_spins() -> None:
     with pytest.raises(ShapeError, match="spins must have 2 columns, one per output spin"):
         CodeBook.one_hot("ab").decode([[1, 1, 1]])
+
+
+def test_a_code_book_prints_its_size() -> None:
+    assert repr(CodeBook.gray_code("ONLX")) == "CodeBook(4 classes, 2 spins)"
+    assert repr(CodeBook.one_hot(range(1_000))) == "CodeBook(1000 classes, 1000 spins)"

@@ -157,3 +157,7 @@ def test_parts_that_do_not_fit_are_refused(part: str, value: Any) -> None:
     assert TableEncoder(**GOOD).spin_count == 3
     with pytest.raises(QubonnError):
         TableEncoder(**(GOOD | {part: value}))
+
+
+def test_an_encoder_prints_its_size() -> None:
+    assert repr(TableEncoder(**GOOD)) == "TableEncoder(2 columns, 1 of words, 3 spins)"

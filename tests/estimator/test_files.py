@@ -54,6 +54,8 @@ CASES: list[dict[str, Any]] = [
     {"solver": qn.ForwardAnnealing(replica_count=1, noise=InputNoise(inverted=0.1))},
     {"binariser": qn.BitPlanes(3, gray=True)},
     {"topology": qn.Topology.dense(4, 5, 3), "binariser": "threshold"},
+    {"class_weight": "balanced"},
+    {"class_weight": {0: 1, 2: 2.5}},
 ]
 
 

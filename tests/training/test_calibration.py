@@ -50,3 +50,10 @@ def test_pulls_are_whole_votes() -> None:
     assert Calibration(1.0, (0.0, -1.26)).offsets(10).tolist() == [0, -13]  # type: ignore[union-attr]
     assert Calibration(1.0, (0.0, -0.01)).offsets(10) is None
     assert Calibration(2.0).offsets(10) is None
+
+
+def test_scores_that_are_no_votes_get_no_pulls() -> None:
+    generator = np.random.default_rng(0)
+    scores, class_of = generator.normal(size=(500, 2)), generator.binomial(1, 0.1, 500)
+    assert Calibration.fit(scores, class_of).pulls
+    assert not Calibration.fit(scores, class_of, has_pulls=False).pulls

@@ -224,3 +224,11 @@ def test_large_networks_without_cycles_go_to_the_forward_engine() -> None:
     assert result.solver.endswith("the largest output wins")
     committee = result.committee(reading="largest")
     assert committee.accuracy(inputs, outputs) > 0.95
+
+
+def test_cp_sat_refuses_weights_of_examples() -> None:
+    problem = qn.TrainingProblem(
+        qn.Topology.dense(1, 1), [[1], [-1]], [[1], [-1]], example_weights=[1, 2]
+    )
+    with pytest.raises(RangeError, match="CpSat counts all examples alike"):
+        qn.train(problem, qn.CpSat())

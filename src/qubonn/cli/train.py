@@ -3,12 +3,14 @@
 Read, split, fit, evaluate, save, report.
 """
 
+import re
 import signal
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,11 +26,28 @@ if TYPE_CHECKING:
     from qubonn.datasets import Table
 
 MARGIN_EXAMPLES = 1000  # that margins are computed on
+CLASS_AND_WEIGHT = re.compile(r"(.+?)=([^=,]+)(?:,|$)")  # a class may have commas
+
+
+def _class_weight(text: str) -> str | dict[str, float]:
+    if text == "balanced":
+        return text
+    pairs = CLASS_AND_WEIGHT.findall(text)
+    try:
+        weights = {name.strip(): float(weight) for name, weight in pairs}
+    except ValueError:
+        weights = {}
+    is_whole_text = CLASS_AND_WEIGHT.sub("", text) == ""
+    if not (weights and is_whole_text and all(0 < one < inf for one in weights.values())):
+        raise click.BadParameter(
+            f"must be balanced, or classes and positive weights such as yes=5,no=1; got {text!r}"
+        )
+    return weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """How many networks are trained, and how long: arguments of `QuboClassifier`."""
+    """How networks are trained, how many, and how long: arguments of `QuboClassifier`."""
 
     committee_size: int = options.option(
         "--committee", type=click.IntRange(1), default=10, help="Number of networks that vote."
@@ -43,6 +62,11 @@ class Training:
         type=click.FloatRange(0, 1, min_open=True, max_open=True),
         metavar="SHARE",
         help="The paper's dropout: drop this share of the neurons, in ten iterations.",
+    )
+    class_weight: str | dict[str, float] | None = options.option(
+        type=_class_weight,
+        metavar="balanced|CLASS=WEIGHT[,...]",
+        help="Weights of classes, 1 if not named; balanced: rare classes count as much as others.",
     )
     time_limit: float | None = options.option(
         type=options.POSITIVE, metavar="SECONDS", help="Limit for all networks together."
@@ -84,6 +108,7 @@ class Testing:
   qubonn train train-images-idx3-ubyte.gz --labels train-labels-idx1-ubyte.gz \\
                --test t10k-images-idx3-ubyte.gz --test-labels t10k-labels-idx1-ubyte.gz
   qubonn train data.npz --test data.npz --at-least 0.9 --json
+  qubonn train churn.csv -t churn --class-weight yes=5,no=1
 
 Ctrl-C keeps the trained networks, or the best state of the first one."""
 )
@@ -132,8 +157,9 @@ def command(
     has_images = networks.image_shape is not None or train.inputs.ndim > 2
     if training.shifts not in (0, "auto") and not has_images:
         raise click.UsageError("--shifts needs images: pass --image ROWSxCOLUMNS for CSV files")
+    weights = _weight_of_class(training.class_weight, train)
     classifier = _classifier(networks, out if resume else None)
-    classifier.set_params(**vars(training), verbose=True)
+    classifier.set_params(**vars(replace(training, class_weight=weights)), verbose=True)
     end = _fit(classifier, train, screen)
     classifier.set_params(verbose=False)  # in the file
     accuracy = _report(screen, classifier, train, test, out)
@@ -186,6 +212,19 @@ def _test_table(
             f"{train.source} has; got {table.column_count}"
         )
     return replace(table, labels=table.labels_among(train.known_labels, train.source))
+
+
+def _weight_of_class(given: Any, table: "Table") -> Any:
+    """Return weights by the labels of a table, which may be numbers; other settings unchanged."""
+    if not isinstance(given, dict):
+        return given
+    label_of = {str(label): label for label in dict.fromkeys(table.known_labels.tolist())}
+    if unknown := given.keys() - label_of.keys():
+        raise click.UsageError(
+            f"--class-weight must name classes of {table.source}, "
+            f"{', '.join(sorted(label_of)):.60}; got {min(unknown)!r:.60}"
+        )
+    return {label_of[name]: weight for name, weight in given.items()}
 
 
 def _classifier(networks: options.Networks, earlier: Path | None) -> "qn.QuboClassifier":
@@ -292,6 +331,7 @@ def _training_facts(classifier: "qn.QuboClassifier", table: "Table") -> list[tup
     shape = f"{len(table):,} training examples, {table.column_count} columns"
     each = sorted(member.accuracy for member in members)
     alone = f"{each[0]:.4f}" if len(each) == 1 else f"{each[0]:.4f} to {each[-1]:.4f}"
+    weighted = "" if classifier.class_weight is None else ", weighted by class"
     outputs = len(table) * classifier.code_book_.spin_count
     violations = f"{classifier.violation_count_:,} of {outputs:,} outputs in the best network"
     if classifier.committee_.reading == "largest":
@@ -299,7 +339,7 @@ def _training_facts(classifier: "qn.QuboClassifier", table: "Table") -> list[tup
         violations += "; the largest one wins"
     return [
         ("data", f"{table.source}: {shape}, {len(classifier.classes_)} classes{shifted}"),
-        ("single networks", f"{alone} on the training examples"),
+        ("single networks", f"{alone} on the training examples{weighted}"),
         ("violations", violations),
         ("training time", f"{sum(member.seconds for member in members):.2f} s"),
     ]

@@ -26,6 +26,7 @@ FloatVector = NDArray[np.float64]
 FloatMatrix = NDArray[np.float64]
 
 _MOST_BITS = 53  # float64 holds every whole number of 53 bits
+_MOST_SHOWN = 4  # levels of a threshold in its repr
 
 
 class InputEncoder(Protocol):
@@ -94,6 +95,10 @@ class Threshold:
         """Return +1 exactly where `X` is above the level of its column."""
         return _spins_where(_numbers(X, self.column_count, allow_nan=True) > self.levels)
 
+    def __repr__(self) -> str:
+        is_short = self.levels.size <= _MOST_SHOWN
+        return f"Threshold({self.levels.tolist() if is_short else f'{self.levels.size} columns'})"
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class Thermometer:
@@ -105,6 +110,8 @@ class Thermometer:
     `decode` returns for each bin, column by column and rising. Build one with `fit`.
 
     >>> thermometer = Thermometer.fit([[1, 0], [2, 0], [3, 0], [4, 1]], spins_per_column=3)
+    >>> thermometer
+    Thermometer(2 columns, 4 thresholds)
     >>> thermometer.column_of, thermometer.thresholds
     (array([0, 0, 0, 1]), array([1.75, 2.5 , 3.25, 0.  ]))
     >>> spins = thermometer.encode([[2.2, 0], [9, 1]])
@@ -176,6 +183,9 @@ class Thermometer:
         counts = np.add.reduceat(states > 0, first_spins, axis=1, dtype=np.int64)
         first_bins = first_spins + np.arange(self.column_count)
         return np.asarray(self.bin_values[first_bins + counts])
+
+    def __repr__(self) -> str:
+        return f"Thermometer({self.column_count} columns, {self.spin_count} thresholds)"
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,9 @@ class CodeBook:
         agreement = states.astype(np.float64) @ self.codewords.T.astype(np.float64)
         return ((self.spin_count - agreement) / 2).astype(np.int64)
 
+    def __repr__(self) -> str:
+        return f"CodeBook({len(self.classes)} classes, {self.spin_count} spins)"
+
     def _class_numbers(self, labels: NDArray[Any]) -> IntVector:
         """Return the index of each label's class, or -1 where there is none."""
         distinct, inverse = labels, np.arange(len(labels))

@@ -111,6 +111,13 @@ class TableEncoder:
             spins[:, first:end][is_up] = 1
         return spins
 
+    def __repr__(self) -> str:
+        of_words = int((self.word_counts >= 0).sum())
+        return (
+            f"TableEncoder({self.column_count} columns, {of_words} of words, "
+            f"{self.spin_count} spins)"
+        )
+
     def _cells(self, X: Any) -> Cells:
         cells = Cells.of(X)
         if cells.shape[1] != self.column_count or not len(cells):

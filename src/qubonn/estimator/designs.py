@@ -205,7 +205,9 @@ def _chosen(
     if first in right and not _is_ahead(right[best], right[first], 1.0 if is_wide else 0.0):
         best = first
     weights = None if examples.weights is None else examples.weights[rows]
-    return Choice(best, Calibration.fit(found[best], examples.class_of[rows], weights))
+    has_pulls = examples.book.reading == "largest"
+    given = found[best], examples.class_of[rows], weights
+    return Choice(best, Calibration.fit(*given, has_pulls=has_pulls))
 
 
 def _is_ahead(left: NDArray[Any], right: NDArray[Any], errors: float) -> bool:

@@ -79,6 +79,8 @@ def save_classifier(classifier: "QuboClassifier", path: str | os.PathLike[str]) 
     parameters: dict[str, Any] = {}
     lost = []
     for name, value in classifier.get_params(deep=False).items():
+        if isinstance(value, dict):
+            value = list(value.items())  # as names of a JSON object all classes would be text
         try:
             parameters[name] = json.loads(json.dumps(value, default=_plain, allow_nan=False))
         except (TypeError, ValueError):
@@ -145,6 +147,8 @@ def _classifier(arrays: Arrays) -> "QuboClassifier":
     values = {name: _value(name, value) for name, value in plain.items()}
     fitted = zip(_FITTED, (encoding.binariser, encoding.book, topology), strict=True)
     values |= {name: value for name, value in fitted if values.get(name) is True}
+    if isinstance(values.get("class_weight"), tuple):
+        values["class_weight"] = _weights(values["class_weight"])
     classifier.set_params(**values)
     return classifier
 
@@ -332,6 +336,15 @@ def _value(name: str, plain: Any) -> Any:
         return kind(**{key: _value(key, setting) for key, setting in settings.items()})
     except (TypeError, AttributeError) as error:
         raise FileFormatError(f"{name} cannot be read: {error}") from None
+
+
+def _weights(pairs: tuple[Any, ...]) -> dict[Any, Any]:
+    try:
+        return dict(pairs)
+    except (TypeError, ValueError):
+        raise FileFormatError(
+            f"class_weight must be pairs of a class and a weight; got {pairs!r:.60}"
+        ) from None
 
 
 def _settings_type(name: str) -> Any:

@@ -38,11 +38,13 @@ class Calibration:
         scores: NDArray[np.float64],
         class_of: IntVector,
         weights: NDArray[np.float64] | None = None,
+        *,
+        has_pulls: bool = True,
     ) -> "Calibration":
         """Return the calibration with the least log loss on left-out examples.
 
         It is kept near 1 where examples are few. The classes' shares are used only if they gain
-        more than chance.
+        more than chance, and only if scores are votes, to which they can be added.
         """
         from scipy.optimize import minimize
 
@@ -62,7 +64,7 @@ class Calibration:
             minimize(loss, [0.0, 0.0], method="L-BFGS-B", bounds=[(-most, most), (0, limit)])
             for limit in (0.0, 2.0)
         )
-        if plain.fun - pulled.fun < WORTH:
+        if not has_pulls or plain.fun - pulled.fun < WORTH:
             return cls(float(np.exp(plain.x[0])))
         sharpness, pull = float(np.exp(pulled.x[0])), float(pulled.x[1])
         return cls(sharpness, tuple((pull / sharpness * (shares - shares.max())).tolist()))

@@ -144,6 +144,11 @@ def _by_sampling(
 def _exactly(
     problem: TrainingProblem, solver: CpSat, name: str, seed: int, time_limit: float | None
 ) -> TrainingResult:
+    if problem.example_weights is not None:
+        raise RangeError(
+            "CpSat counts all examples alike; got a problem with example_weights: leave them out, "
+            "or use ForwardAnnealing, LiftedAnnealing or a sampler"
+        )
     watch = Watch(time_limit=time_limit)
     answer = _ask_cp_sat(problem, solver, seed, watch)
     if answer.network is None or answer.activations is None:
