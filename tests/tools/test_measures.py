@@ -129,6 +129,7 @@ def test_what_exceeds_a_limit_is_named(
     package: Path, tests: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measures, "MOST_MODULES", 4)
+    monkeypatch.setattr(measures, "MOST_FILES_ON_THE_ROAD", 38)
     assert measures.report(package, tests, road.Road(["a.py"] * 39, [])) == [
         "modules: 5, at most 4",
         "arguments of kernel made.deep._kernels.add: 9, at most 8",

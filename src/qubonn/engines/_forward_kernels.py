@@ -26,7 +26,7 @@ import numpy as np
 from numba import njit
 
 from qubonn.engines._forward_passes import cost_of_change, level_of, make_change
-from qubonn.engines._forward_steps import Visit, move, set_double_steps, shift, turn_to_pushes
+from qubonn.engines._forward_steps import Visit, move, set_double_steps, shift, weigh_flips
 from qubonn.engines.forward_tables import (
     FINE,
     FIRST,
@@ -78,6 +78,10 @@ def anneal_replica(tables, examples, prices, replica, energy, schedule, flip_cos
             energy += visit_neuron(
                 wiring, cones, examples, prices, replica, neuron, temperature, scratch
             )
+            if wiring.with_threshold[neuron] and not len(flip_costs):
+                energy += visit_with_threshold(
+                    wiring, examples, prices, replica, neuron, temperature, scratch
+                )
         else:
             energy += visit_shared(
                 wiring, cones, examples, prices, replica, place, temperature, scratch
@@ -110,21 +114,31 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
     visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
     if visit.softness:
         temperature *= 2 * visit.softness
-        turn_to_pushes(visit)
+    if has_cone:
+        weigh_flips(visit)
     before = visit.spins.copy()
     thresholds = next_thresholds(len(visit.own), replica.spins, replica.generator, temperature)
     total = propose_all(
         wiring.parallel, examples.pull, prices, replica, visit, thresholds, scratch.flip_costs
     )
-    if wiring.with_threshold[neuron] and not len(scratch.flip_costs):
-        thresholds = next_thresholds(len(visit.own), replica.spins, replica.generator, temperature)
-        total += propose_pairs(
-            wiring.parallel, examples.pull, prices, replica, visit, thresholds, scratch.falls
-        )
     if has_cone:
         crossed = before ^ visit.spins
         make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch.changed)
     return 0 if visit.softness else total  # sums of expected energies could overflow
+
+
+@njit(cache=True)
+def visit_with_threshold(wiring, examples, prices, replica, neuron, temperature, scratch):
+    """Propose the weights of a neuron without a cone, each together with its threshold.
+
+    Return the change of energy. Not a part of `visit_neuron`, which would be compiled to slower
+    code with it.
+    """
+    scratch.flips[:] = 0
+    visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
+    thresholds = next_thresholds(len(visit.own), replica.spins, replica.generator, temperature)
+    shared = wiring.parallel, examples.pull, prices
+    return propose_pairs(*shared, replica, visit, thresholds, scratch.falls)
 
 
 @njit(inline="always")
@@ -140,6 +154,7 @@ def visit_of(wiring, examples, prices, replica, neuron, scratch):
         gains=scratch.gains,
         outputs=replica.counts[(neuron - output) * block_count :],
         wanted=examples.wanted,
+        is_real=examples.is_real,
         weights=examples.weights,
         output=output,
         least=wiring.neurons[neuron, LEAST],

@@ -94,6 +94,7 @@ class PackedExamples:
         self.prices = self.prices._replace(decay=decay)
         self.examples = Examples(
             wanted=self._masks(tiles, self.topology.output_count),
+            is_real=_is_real(len(rows)),
             weights=self._in_lanes(self.weights[rows]),
             pull=self._pull(share),
         )
@@ -235,6 +236,12 @@ def _words(spins: SpinMatrix) -> NDArray[np.uint64]:
     words = np.zeros((len(spins), 8 * -(-spins.shape[1] // 64)), dtype=np.uint8)
     words[:, : bits.shape[1]] = bits
     return words.view("<u8")
+
+
+def _is_real(example_count: int) -> NDArray[np.uint64]:
+    """Return, by block, a mask of the lanes that hold an example."""
+    lanes = np.arange(-(-example_count // LANES) * LANES) < example_count
+    return np.packbits(lanes, bitorder="little").view("<u8")
 
 
 def require_acyclic(topology: Topology) -> None:

@@ -65,6 +65,7 @@ class Examples(NamedTuple):
     """The examples as masks over blocks of lanes."""
 
     wanted: NDArray[np.uint64]  # outputs x blocks: bit k is set where example k wants +1
+    is_real: NDArray[np.uint64]  # by block: the lanes that hold an example
     weights: NDArray[Any]  # blocks x lanes: of the examples, whole; 0 where a lane holds none
     pull: Integers  # by parameter: twice the field, in 2**-FINE of the unit
 

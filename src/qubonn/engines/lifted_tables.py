@@ -84,8 +84,8 @@ def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> An
         output_penalty=_units(weights[:, None] * penalty, unit),
         pull=_units(2 * np.append(problem.field.weights, problem.field.biases), unit),
         margin_gap=_units(2 * problem.margin_strength * weights[:, None] * (fan_in % 2), unit),
-        violation=_units(weights, unit),
-        margin=_units(2 * problem.margin_strength * weights, unit),
+        violation=_units(weights, unit).astype(np.int32),
+        margin=_units(2 * problem.margin_strength * weights, unit).astype(np.int32),
         is_squared=is_squared,
     )
 
