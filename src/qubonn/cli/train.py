@@ -173,6 +173,8 @@ def network_facts(
     classifier: "qn.QuboClassifier",
 ) -> tuple[list[tuple[str, str]], dict[str, Any]]:
     """Return the size of a classifier's networks, as facts and as JSON."""
+    from qubonn.export import device_bytes
+
     members = classifier.committee_.members
     topology = members[0].topology
     bits = len(members) * (topology.weight_count + topology.neuron_count)
@@ -180,9 +182,11 @@ def network_facts(
     facts = [
         ("network", shape),
         ("committee", f"{len(members)} networks vote" if len(members) > 1 else "one network"),
-        ("parameters", f"{bits:,} weights and biases, one bit each: {-(-bits // 8):,} bytes"),
+        ("parameters", f"{bits:,} weights and biases of -1 and +1"),
+        ("size on a device", f"{(size := device_bytes(classifier)):,} bytes"),
     ]
-    return facts, {"topology": shape, "committee_size": len(members), "parameter_bits": bits}
+    document = {"topology": shape, "committee_size": len(members), "parameter_bits": bits}
+    return facts, document | {"device_bytes": size}
 
 
 def save_model(classifier: "qn.QuboClassifier", names: tuple[str, ...] | None, out: Path) -> None:
