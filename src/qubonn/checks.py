@@ -147,6 +147,17 @@ def require_real_vector(
     return _finite(name, array, "fill it in first")
 
 
+def require_weights(name: str, values: ArrayLike, *, count: int) -> NDArray[Any]:
+    """Return the weights of `count` examples, none negative and some positive."""
+    weights = require_real_vector(name, values, count=count, of="example")
+    if (weights < 0).any() or not weights.any():
+        raise RangeError(
+            f"{name} must not be negative, and not all weights may be zero: some must be positive; "
+            f"got weights from {weights.min():g} to {weights.max():g}"
+        )
+    return weights
+
+
 def require_bits(name: str, values: ArrayLike, *, count: int) -> BitMatrix:
     """Return values of 0 or 1 as int8, `count` along the last axis."""
     array = _numeric(name, values)

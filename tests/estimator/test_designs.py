@@ -203,3 +203,9 @@ def test_a_network_that_learns_nothing_is_reported() -> None:
     X, y = parity(300, 10)
     with pytest.warns(Underfitted, match="weight_levels=5, threshold_levels=33"):
         fitted(X, y, hidden=1, committee_size=1)
+
+
+def test_levels_may_be_given_as_a_list() -> None:
+    X, _ = parity(100, 3)
+    design = fitted(X, X[:, 0], hidden=4, weight_levels=[3, 2], threshold_levels=[5, 2]).design_
+    assert (design.weight_levels, design.threshold_levels) == ((3, 2), (5, 2))

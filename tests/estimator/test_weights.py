@@ -1,5 +1,6 @@
 """Weights of examples and classes, believable probabilities, and further training."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ from sklearn.datasets import load_digits, make_classification
 from sklearn.metrics import log_loss, recall_score
 
 import qubonn as qn
-from qubonn.errors import RangeError, Underfitted
+from qubonn.errors import AlphabetError, RangeError, Underfitted
+from qubonn.estimator import members
 from qubonn.estimator.examples import example_weights, repeated
 from qubonn.training.calibration import Calibration
 
@@ -138,3 +140,24 @@ def test_other_classes_and_solvers_are_refused_in_later_calls() -> None:
     other = quick(solver=qn.LiftedAnnealing(replica_count=4, sweep_count=5)).partial_fit(X, y)
     with pytest.raises(RangeError, match="partial_fit needs solver='auto' or a ForwardAnnealing"):
         other.partial_fit(X, y)
+
+
+def test_ctrl_c_leaves_the_classifier_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = rare(100)
+    classifier = quick().partial_fit(X, y)
+    before = classifier.committee_
+
+    def interrupted(*given: Any, **options: Any) -> qn.TrainingResult:
+        return replace(qn.train(*given, **options), stop=qn.Stop.INTERRUPTED)
+
+    monkeypatch.setattr(members, "train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        classifier.partial_fit(X, y)
+    assert classifier.committee_ is before
+    assert classifier.example_count_ == 100
+
+
+def test_labels_that_are_no_class_of_the_first_call_are_named() -> None:
+    classifier = quick().partial_fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(AlphabetError, match=r"must be among the 2 classes .* got 'c' as label 1"):
+        classifier.partial_fit([[0.0], [1.0]], ["a", "c"])

@@ -94,6 +94,14 @@ class CodeBook:
 
     def encode(self, labels: Labels) -> SpinMatrix:
         """Return the codeword of each label, one per row."""
+        return self.codewords[self.class_numbers(labels)]
+
+    def class_numbers(self, labels: Labels) -> IntVector:
+        """Return the index of each label's class; labels that are no class are refused.
+
+        >>> CodeBook.one_hot("abc").class_numbers(["b", "b", "a"])
+        array([1, 1, 0])
+        """
         array = _label_array("labels", labels)
         class_of = self._class_numbers(array)
         if class_of.min() < 0:
@@ -102,7 +110,7 @@ class CodeBook:
                 f"labels must be among the {len(self.classes)} classes {_listed(self.classes)}; "
                 f"got {array.tolist()[example]!r} as label {example}"
             )
-        return self.codewords[class_of]
+        return class_of
 
     def decode(self, spins: ArrayLike) -> NDArray[Any]:
         """Return the class of the nearest codeword for each row; of several, the earliest class."""
@@ -174,21 +182,6 @@ def require_classes(
             f"{known.tolist()!r:.60}; got {classes.tolist()!r:.60}"
         )
     return classes, class_of
-
-
-def numbers_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the index of each label in sorted classes, of which some may not occur.
-
-    >>> numbers_of(np.array(["b", "b"]), np.array(["a", "b"]))
-    array([1, 1])
-    """
-    is_known = np.isin(labels, classes)
-    if not is_known.all():
-        raise AlphabetError(
-            f"y must hold classes of the first call, {classes.tolist()!r:.60}; "
-            f"got {labels[~is_known][0]!r:.60}"
-        )
-    return np.searchsorted(classes, labels)
 
 
 def _require_classes(classes: Labels) -> NDArray[Any]:

@@ -26,8 +26,7 @@ class Visit(NamedTuple):
     gains: np.ndarray  # cost of a step up minus cost of a step down
     outputs: np.ndarray  # (outputs * blocks) x lanes: counts of all outputs
     wanted: np.ndarray  # outputs x blocks
-    is_real: np.ndarray  # by block: the lanes that hold an example; costs are 0 in the others, but
-    # a choice by this mask lets the compiler multiply 16 bits, which is twice as fast
+    is_real: np.ndarray  # by block: the lanes that hold an example; costs are 0 in the others too
     weights: np.ndarray  # blocks x lanes: of the examples; 0 where a lane holds none
     output: int  # index of the output; negative for a hidden neuron
     least: int  # its pre-activation at count 0
@@ -94,7 +93,10 @@ def weigh_flips(visit):
 
 @njit(cache=True)
 def move_soft(prices, visit, sources, weight, is_flipped):
-    """Move a soft neuron, all energies in 1 / 2S; its flips are pushes."""
+    """Move a soft neuron, all energies in 1 / 2S; its flips are pushes.
+
+    The costs are those of `soft_steps`, which is compiled to slower code in this loop.
+    """
     counts, spins, pushes, gains = visit.counts, visit.spins, visit.flips, visit.gains
     is_real, weights = visit.is_real, visit.weights
     softness, least = visit.softness, visit.least

@@ -6,6 +6,7 @@ X, y -> binariser, code book, committee -> classes and their probabilities.
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from qubonn import __version__
 from qubonn.checks import SpinMatrix, require_count
+from qubonn.encoding import CodeBook
 from qubonn.encoding.automatic import encoded, spin_blocks
-from qubonn.encoding.labels import numbers_of, require_classes
+from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
@@ -211,7 +213,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         The first call is a `fit` that chooses binariser, design and calibration; it needs all
         `classes` if some are missing in `y`. Later ones anneal each network on the new examples,
-        with a field that holds its weights the more, the more examples came before.
+        with a field that holds its weights the more, the more examples came before. Ctrl-C leaves
+        the classifier as it was before the call.
         """
         if not hasattr(self, "committee_"):
             return self._fit(X, y, sample_weight, classes)
@@ -222,7 +225,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"classes must be those of the first call, {self.classes_.tolist()!r:.60}; "
                 f"got {classes!r:.60}"
             )
-        class_of = numbers_of(labels, self.classes_)
+        class_of = self.code_book_.class_numbers(labels)
         weights = example_weights(self.class_weight, labels, sample_weight)
         topology = self.committee_.members[0].topology
         encoding = Encoding(self.binariser_, self.code_book_, topology)
@@ -230,7 +233,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         problem = encoding.problem(numbers, class_of, **strengths)
         recipe = Recipe(self.solver, encoding.book, design=self.design_ or PLAIN)
         before = self.example_count_ or 0
-        members = [continued(problem, recipe, member, before) for member in self.members_]
+        members = continued(problem, recipe, self.members_, before)
         return set_fitted(
             self,
             encoding,
@@ -369,7 +372,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             classes, class_of = require_classes(labels, self.classes_ if kept else None)
         else:
             classes, _ = require_classes(np.asarray(all_classes))
-            class_of = numbers_of(labels, classes)
+            class_of = CodeBook.one_hot(classes).class_numbers(labels)
         codes = {"binariser": self.binariser, "label_code": self.label_code}
         if kept:
             codes = {"binariser": self.binariser_, "label_code": self.code_book_}
@@ -377,6 +380,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if kept and self._is_automatic and self.design_ is not None:
             design = self.design_
 
+        @cache
         def encoding_of(design: Design) -> Encoding:
             return Encoding.fit(
                 to_fit,
@@ -433,6 +437,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given: dict[str, Any] = {name: getattr(self, name) for name in is_given if is_given[name]}
         if is_given["hidden"]:
             given["hidden"] = layer_sizes(self.hidden)
+        for name, value in given.items():
+            if isinstance(value, (list, np.ndarray)):
+                given[name] = tuple(value)  # designs are compared and looked up
         return Design(**given)
 
     def _choice(

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-from qubonn.checks import require_real_vector
+from qubonn.checks import require_weights
 from qubonn.encoding.automatic import as_table
 from qubonn.encoding.cells import as_matrix, is_plain
-from qubonn.errors import RangeError, ShapeError
+from qubonn.errors import ShapeError
 
 MOST_REPEATED = 20  # mean of whole weights
 PARTS = 4  # of the mean of other weights
@@ -51,18 +51,11 @@ def example_weights(
     """Return the weight of each example, by its class and its own; None if all are 1."""
     if class_weight is None and sample_weight is None:
         return None
-    weights = np.ones(len(labels))
-    if sample_weight is not None:
-        weights = require_real_vector(
-            "sample_weight", sample_weight, count=len(labels), of="example"
-        ).astype(np.float64)
+    weights = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight)
+    weights = require_weights("sample_weight", weights, count=len(labels)).astype(np.float64)
     if class_weight is not None:
-        weights = weights * compute_sample_weight(class_weight, labels)
-    if (weights < 0).any() or not weights.any():
-        raise RangeError(
-            "sample_weight must not be negative, and not all weights may be zero; "
-            f"got weights from {weights.min():g} to {weights.max():g}"
-        )
+        products = weights * compute_sample_weight(class_weight, labels)
+        weights = require_weights("class_weight x sample_weight", products, count=len(labels))
     return None if (weights == 1).all() else weights
 
 

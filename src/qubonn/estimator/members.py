@@ -4,7 +4,7 @@ Problem, recipe, seeds -> Members, the same for any number of jobs, on one machi
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
@@ -23,7 +23,7 @@ from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop
 from qubonn.topology import Topology
-from qubonn.training import Committee, Dropout, train, train_with_dropout
+from qubonn.training import Committee, Dropout, TrainingResult, train, train_with_dropout
 from qubonn.training.committee import is_right
 
 LARGEST_SEED = 2**31  # that every solver accepts
@@ -192,25 +192,38 @@ def _train_member(
         result = train(problem, recipe.solver, **options)
     else:
         result = train_with_dropout(problem, recipe.dropout, recipe.solver, **options)
+    seconds = time.perf_counter() - start
+    return _member(problem, recipe, number, recipe.solver, result, seconds)
+
+
+def _member(
+    problem: TrainingProblem,
+    recipe: Recipe,
+    number: int,
+    solver: Any,
+    result: TrainingResult,
+    seconds: float,
+) -> Member:
+    """Return the best network of a run as a member."""
     return Member.of(
         problem,
         recipe,
         result.network,
         number=number,
         energy=float(result.energies[0]),
-        solver=type(recipe.solver).__name__,
+        solver=type(solver).__name__,
         stop=result.stop,
         sweep_count=result.info.get("sweeps"),
-        seconds=time.perf_counter() - start,
+        seconds=seconds,
     )
 
 
 def continued(
-    problem: TrainingProblem, recipe: Recipe, member: Member, examples_before: int
-) -> Member:
-    """Train a member further, on examples that come after `examples_before` others.
+    problem: TrainingProblem, recipe: Recipe, members: Iterable[Member], examples_before: int
+) -> list[Member]:
+    """Train members further, on examples that come after `examples_before` others.
 
-    Its weights are held by a field: for each earlier example, the share of a typical flip's cost
+    Their weights are held by a field: for each earlier example, the share of a typical flip's cost
     that an example of the problem has.
     """
     engine = recipe.solver_for(problem, jobs=1)
@@ -222,23 +235,18 @@ def continued(
     problem = recipe.design.with_decay(problem, engine)
     sizes, _ = measured_temperatures(problem, engine)
     held = HOLD * float(sizes[0]) * examples_before / problem.example_count
-    network = member.network
-    field = Field(held * network.weight_spins, held * network.bias_spins)
-    start = time.perf_counter()
-    result = train(
-        replace(problem, field=field), engine, seed=member.number, initial_networks=[network]
-    )
-    return Member.of(
-        problem,
-        recipe,
-        result.network,
-        number=member.number,
-        energy=float(result.energies[0]),
-        solver=member.solver,
-        stop=result.stop,
-        sweep_count=result.info.get("sweeps"),
-        seconds=member.seconds + time.perf_counter() - start,
-    )
+    found = []
+    for member in members:
+        start, network = time.perf_counter(), member.network
+        field = Field(held * network.weight_spins, held * network.bias_spins)
+        result = train(
+            replace(problem, field=field), engine, seed=member.number, initial_networks=[network]
+        )
+        if result.stop is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
+        seconds = member.seconds + time.perf_counter() - start
+        found.append(_member(problem, recipe, member.number, engine, result, seconds))
+    return found
 
 
 # ---- the number of members and sweeps that fit a time limit ----

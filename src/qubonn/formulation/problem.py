@@ -18,9 +18,9 @@ from qubonn.checks import (
     SpinMatrix,
     require_memory,
     require_real_matrix,
-    require_real_vector,
     require_spin_matrix,
     require_strength,
+    require_weights,
 )
 from qubonn.drawing.cards import card, problem_facts
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
@@ -361,12 +361,7 @@ def _example_weights(values: ArrayLike | None, count: int) -> NDArray[Any] | Non
     """Return checked, frozen weights, int64 if all are whole; None if all are 1."""
     if values is None:
         return None
-    weights = require_real_vector("example_weights", values, count=count, of="example")
-    if (weights < 0).any() or not (weights > 0).any():
-        raise RangeError(
-            "example_weights must not be negative, and some must be positive; "
-            f"got weights from {weights.min()} to {weights.max()}"
-        )
+    weights = require_weights("example_weights", values, count=count)
     if (weights == 1).all():
         return None
     is_whole = (weights == np.rint(weights)).all() and weights.max() < LARGEST_WHOLE
