@@ -68,6 +68,22 @@ def missing_leads(sums: NDArray[Any], wanted: SpinMatrix, target: int) -> NDArra
     return np.asarray(np.where(wanted < 0, lacking, 0).sum(axis=1), dtype=np.float64)
 
 
+def soft_leads(
+    problem: TrainingProblem, engine: ForwardAnnealing, network: BinaryNetwork, window: int
+) -> float:
+    """Return the energy expected if noise, uniform in -window..window, is added to all leads."""
+    sums = network.pre_activations(problem.input_spins)[:, problem.topology.hidden_count :]
+    target = engine.cost_for(problem).target_margin
+    assert target is not None
+    is_right = problem.output_spins > 0
+    lacks = target - (sums[is_right][:, None] - sums)
+    near = np.clip(lacks + window, 0, 2 * window) ** 2 / (4 * window)
+    expected = np.where(is_right, 0, near + np.maximum(lacks - window, 0)).sum(axis=1) / 2
+    hard = missing_leads(sums, problem.output_spins, target)
+    energy = slow_energy(problem, engine, network)
+    return float(energy + problem.weight_of_example @ (expected - hard))
+
+
 def flipped(spins: NDArray[np.int8], place: int) -> NDArray[np.int8]:
     other = spins.copy()
     other[place] *= -1

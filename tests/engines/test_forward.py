@@ -395,6 +395,7 @@ def test_networks_of_any_layers_learn_the_letters(topology: Topology) -> None:
         ({"thread_count": 0}, "thread_count must be at least 1"),
         ({"softness": 0}, "softness must be a positive factor"),
         ({"softness": 101.0}, "softness must be at most 100"),
+        ({"output_softness": 1.0}, "output_softness must be left out unless reading='largest'"),
     ],
 )
 def test_bad_settings_are_refused(bad: dict[str, Any], message: str) -> None:

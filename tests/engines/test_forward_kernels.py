@@ -5,19 +5,21 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engines.forward_twin import (
     cases,
     flipped,
     network_of,
+    one_hot_problem,
     random_problem,
     replace_network,
     run_in,
     slow_changes,
     slow_energy,
     soft_energy,
+    soft_leads,
     window_of,
 )
 from qubonn.engines import (
@@ -101,6 +103,36 @@ def test_a_soft_neuron_evaluates_its_weights_by_the_energy_expected_under_noise(
         )
         after = soft_energy(problem, engine, other_network, neuron)
         assert found[topology.weight_count + neuron] == pytest.approx(after - before, abs=1e-6)
+
+
+@settings(deadline=None, max_examples=40)
+@pytest.mark.parametrize("lanes", [np.int16, np.int32])
+@given(case=cases(), softness=st.sampled_from([0.1, 1, 3]), seed=st.integers(0, 99))
+def test_a_soft_output_evaluates_its_weights_by_the_energy_expected_under_noise(
+    case: tuple[TrainingProblem, ForwardAnnealing], softness: float, seed: int, lanes: type
+) -> None:
+    problem, engine = case
+    assume(engine.reading == "largest")
+    run = run_in(lanes, problem, replace(engine, output_softness=softness), seed)
+    topology, network = problem.topology, network_of(run, 0)
+    window = int(run.packed.prices.softness[-1])
+    before = soft_leads(problem, engine, network, window)
+    changes = run.packed.flip_costs(run.replicas, is_soft=True)[0] * run.unit / (2 * window)
+    is_shared = np.bincount(topology.weight_of) > 1
+    for arc in np.flatnonzero(topology.target_of >= topology.outputs.start):
+        weight = topology.weight_of[arc]
+        if not is_shared[weight]:
+            other = flipped(network.weight_spins, weight)
+            after = soft_leads(
+                problem, engine, replace_network(network, other, network.bias_spins), window
+            )
+            assert changes[weight] == pytest.approx(after - before, abs=1e-6)
+
+
+def test_leads_are_soft_by_a_share_of_the_target_that_keeps_energies_whole() -> None:
+    engine = ForwardAnnealing(reading="largest", target_margin=7, output_softness=0.5)
+    run = ForwardRun(one_hot_problem(), engine, seed=0)
+    assert run.packed.prices.softness[-1] == 5  # odd as the target
 
 
 @settings(deadline=None, max_examples=20)

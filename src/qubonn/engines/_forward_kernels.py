@@ -15,9 +15,9 @@ has a visit to itself: the change runs through its cone once for its cost and ag
 A bias is the weight of a last arc whose source is always +1.
 
 With a softness S the flips of a visited hidden neuron are evaluated as if noise, uniform in -S..S,
-were added to its pre-activation: it is +1 with probability (pi + S) / 2S, clipped to 0 and 1.
-Energies of such visits are in 1 / 2S of the unit, and the change of the network's own energy is
-unknown.
+were added to its pre-activation: it is +1 with probability (pi + S) / 2S, clipped to 0 and 1. Those
+of a visited output are evaluated as if such noise were added to its leads. Energies of such visits
+are in 1 / 2S of the unit, and the change of the network's own energy is unknown.
 """
 
 from typing import NamedTuple
@@ -131,14 +131,17 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
 def visit_with_threshold(wiring, examples, prices, replica, neuron, temperature, scratch):
     """Propose the weights of a neuron without a cone, each together with its threshold.
 
-    Return the change of energy. Not a part of `visit_neuron`, which would be compiled to slower
+    Return the change of energy, 0 for a soft neuron. Not a part of `visit_neuron`, which would be compiled to slower
     code with it.
     """
     scratch.flips[:] = 0
     visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
+    if visit.softness:
+        temperature *= 2 * visit.softness
     thresholds = next_thresholds(len(visit.own), replica.spins, replica.generator, temperature)
     shared = wiring.parallel, examples.pull, prices
-    return propose_pairs(*shared, replica, visit, thresholds, scratch.falls)
+    total = propose_pairs(*shared, replica, visit, thresholds, scratch.falls)
+    return 0 if visit.softness else total
 
 
 @njit(inline="always")
@@ -215,11 +218,12 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
     per_sum, total, constant = prices.blocks_per_sum, 0, len(spins) - 1
     scale = 2 * visit.softness if visit.softness else 1
     decay = scale * prices.decay
-    threshold = own[0]
+    threshold, has_field = own[0], pulls.any()
     for number in range(len(own)):
         if own[number, SOURCE] == constant:
             threshold = own[number]
     is_known, all_up, all_down = False, 0, 0
+    lowering = raising = -1, 0  # the flips that move the threshold, and their costs in the field
     for number in range(len(own)):
         row = own[number]
         if row[SOURCE] == constant or row[FIRST] + 1 == row[LAST]:
@@ -228,6 +232,8 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
             set_double_steps(prices, visit, climbs, falls)
             all_up = sum_where(spins, constant, ZERO, climbs, per_sum)
             all_down = sum_where(spins, constant, ZERO, falls, per_sum)
+            lowering = best_flip(parallel, threshold, parameters, pulls, has_field, False)
+            raising = best_flip(parallel, threshold, parameters, pulls, has_field, True)
             is_known = True
         up = sum_where(spins, row[SOURCE], ZERO, climbs, per_sum)
         down = sum_where(spins, row[SOURCE], ZERO, falls, per_sum)
@@ -235,10 +241,10 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
         first = second = -1
         least = 0
         for is_up in (False, True):
-            one, pull = best_flip(parallel, row, parameters, pulls, is_up)
+            one, pull = best_flip(parallel, row, parameters, pulls, has_field, is_up)
             bend = 4 * decay * (1 + level if is_up else 1 - level)
             for is_raised in (False, True):
-                other, other_pull = best_flip(parallel, threshold, parameters, pulls, is_raised)
+                other, other_pull = raising if is_raised else lowering
                 if one < 0 or other < 0:
                     continue
                 if is_up == is_raised:
@@ -259,10 +265,10 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
 
 
 @njit(cache=True)
-def best_flip(parallel, number, parameters, pulls, is_up):
+def best_flip(parallel, number, parameters, pulls, has_field, is_up):
     """Return the parameter that moves a number up, or down, at the least cost in the field.
 
-    -1 if there is none.
+    -1 if there is none. Without a field, all pulls are 0 and the first one is returned.
     """
     best, least = -1, 0
     for place in range(number[FIRST], number[LAST]):
@@ -271,6 +277,8 @@ def best_flip(parallel, number, parameters, pulls, is_up):
             cost = -pulls[parameter] if is_up else pulls[parameter]
             if best < 0 or cost < least:
                 best, least = parameter, cost
+            if not has_field:
+                break
     return best, least
 
 

@@ -30,7 +30,7 @@ class Visit(NamedTuple):
     weights: np.ndarray  # blocks x lanes: of the examples; 0 where a lane holds none
     output: int  # index of the output; negative for a hidden neuron
     least: int  # its pre-activation at count 0
-    softness: int
+    softness: int  # of a hidden neuron's sum, or of an output's leads; 0: no noise
 
 
 # ---- steps of one ------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ class Visit(NamedTuple):
 @njit(inline="always")
 def move(prices, visit, sources, weight, is_flipped):
     """Move a neuron of any kind; see above."""
-    if visit.softness:
+    if visit.output < 0 and visit.softness:
         fall = move_soft(prices, visit, sources, weight, is_flipped)
     elif visit.output < 0:
         fall = move_hidden(prices, visit, sources, weight, is_flipped)
@@ -156,10 +156,10 @@ def set_output_gains(prices, visit):
 def set_pairwise_gains(prices, visit):
     """Fill the gains of an output that is compared with others; return the cost of a step down."""
     gains, outputs, wanted = visit.gains, visit.outputs, visit.wanted
-    weights, output = visit.weights, visit.output
+    weights, output, softness = visit.weights, visit.output, visit.softness
     total = widen(load(gains, 0, wanted) * 0)
     for b in range(len(gains)):
-        up, down = pairwise_steps(prices, weights, b, outputs, wanted, output, 1)
+        up, down = pairwise_steps(prices, softness, weights, b, outputs, wanted, output, 1)
         store(gains, b, (up - down) * prices.violation)
         total = total + widen(down)
     return sum_of(total) * prices.violation
@@ -177,12 +177,12 @@ def set_double_steps(prices, visit, climbs, falls):
     for b in range(len(climbs)):
         count, flip = load(counts, b, spins), load(flips, b, spins)
         weight = load(weights, b, spins)
-        if softness:
+        if output < 0 and softness:
             up, down = soft_steps(prices, weight, softness, least, count, flip, 2)
         elif output < 0:
             up, down = hidden_steps(prices, weight, least, count, flip, spins[b], 2)
         elif prices.is_pairwise:
-            up, down = pairwise_steps(prices, weights, b, outputs, wanted, output, 2)
+            up, down = pairwise_steps(prices, softness, weights, b, outputs, wanted, output, 2)
             up, down = up * prices.violation, down * prices.violation
         else:
             want = wanted[output, b]
@@ -229,29 +229,55 @@ def output_steps(prices, weight, wanted, count, flip, spins, size):
 
 
 @njit(inline="always")
-def pairwise_steps(prices, weights, b, outputs, wanted, output, size):
-    """Return the costs, in violations, for an output that is compared with others."""
+def pairwise_steps(prices, softness, weights, b, outputs, wanted, output, size):
+    """Return the costs, in violations, for an output that is compared with others.
+
+    With a softness they are expected costs, in 1 / 2S.
+    """
     block_count = len(weights)
     zero = load(weights, b, wanted) * 0
     right = zero  # the count of each example's right class
     for c in range(len(wanted)):
         right = right + choose(wanted[c, b], load(outputs, c * block_count + b, wanted), zero)
     lead = right - load(outputs, output * block_count + b, wanted)
-    here = behind(prices, lead)
-    up = behind(prices, lead - size) - here
-    down = behind(prices, lead + size) - here
+    up = change_of_lead(prices, softness, lead, -size)
+    down = change_of_lead(prices, softness, lead, size)
     if wanted[output, b]:  # a move of the right class moves its leads over all others
         others_up, others_down = zero, zero
         for c in range(len(wanted)):
             if c != output:
                 lead = right - load(outputs, c * block_count + b, wanted)
-                here = behind(prices, lead)
-                others_up = others_up + behind(prices, lead + size) - here
-                others_down = others_down + behind(prices, lead - size) - here
+                others_up = others_up + change_of_lead(prices, softness, lead, size)
+                others_down = others_down + change_of_lead(prices, softness, lead, -size)
         up = choose(wanted[output, b], others_up, up)
         down = choose(wanted[output, b], others_down, down)
     weight = load(weights, b, wanted)
     return up * weight, down * weight
+
+
+@njit(inline="always")
+def change_of_lead(prices, softness, lead, step):
+    """Return the cost of a step of a lead, in counts.
+
+    With a softness, what the lead lacks has noise, uniform in -S..S: the expected cost, in 1 / 2S,
+    is half the square of `near`, where the noise decides, plus 2S for each unit of `far` beyond.
+    """
+    if softness:
+        lack = (lead + lead) * -1 + (prices.target_margin + softness)
+        then = lack - 2 * step
+        near, near_then = clipped(lack, softness), clipped(then, softness)
+        far, far_then = larger(lack - 2 * softness, 0), larger(then - 2 * softness, 0)
+        squares = (near_then * near_then >> 1) - (near * near >> 1)  # S makes all of them even
+        cost = squares + (far_then - far) * (2 * softness)
+    else:
+        cost = behind(prices, lead + step) - behind(prices, lead)
+    return cost
+
+
+@njit(inline="always")
+def clipped(lanes, softness):
+    """Return integers clipped to 0 and 2S."""
+    return larger(larger(lanes, 0) * -1, -2 * softness) * -1
 
 
 @njit(inline="always")
@@ -266,8 +292,7 @@ def crossings(count, flip, spins, size):
 @njit(inline="always")
 def soft_sign(softness, least, count):
     """Return the probability of +1 in 1 / 2S: pi + S, clipped to 0 and 2S."""
-    sums = count + count + (least + softness)
-    return larger(larger(sums, 0) * -1, -2 * softness) * -1
+    return clipped(count + count + (least + softness), softness)
 
 
 @njit(inline="always")

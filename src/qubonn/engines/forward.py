@@ -63,6 +63,8 @@ class ForwardAnnealing:
     square root of its number of arcs: a flip then depends on all examples near the threshold, not
     only on those that cross it. Such networks generalise better. Energies that are returned,
     reported or compared with a target are without this noise, and so are flips of shared weights.
+    With `output_softness`, for `reading` "largest", the flips of an output's own weights are
+    evaluated likewise, with noise added to its leads; there S is `output_softness` times the target.
 
     A sweep proposes every weight and bias once. Each layer, and the shared weights into it, have
     their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With
@@ -86,6 +88,7 @@ class ForwardAnnealing:
     target_margin: int | None = None
     margin_cap: int | None = None
     softness: float | None = None
+    output_softness: float | None = None
     noise: InputNoise | None = None
     batches: GrowingBatches | None = None
     hottest: float = 1.0
@@ -101,13 +104,16 @@ class ForwardAnnealing:
             if getattr(self, name) is not None:
                 require_count(name, getattr(self, name))
         require_factors(hottest=self.hottest, coldest=self.coldest)
-        if self.softness is not None:
-            require_factors(softness=self.softness)
-            if self.softness > MOST_SOFTNESS:
-                raise RangeError(f"softness must be at most {MOST_SOFTNESS}; got {self.softness}")
+        for name in ("softness", "output_softness"):
+            value = getattr(self, name)
+            if value is not None:
+                require_factors(**{name: value})
+                if value > MOST_SOFTNESS:
+                    raise RangeError(f"{name} must be at most {MOST_SOFTNESS}; got {value}")
         require_reading(self.reading)
-        if self.target_margin is not None and self.reading == "signs":
-            raise RangeError("target_margin must be left out unless reading='largest'")
+        for name in ("target_margin", "output_softness"):
+            if getattr(self, name) is not None and self.reading == "signs":
+                raise RangeError(f"{name} must be left out unless reading='largest'")
 
     def solve(
         self,
@@ -141,7 +147,7 @@ class ForwardAnnealing:
             outputs = problem.topology.fan_in[problem.topology.outputs.start :]
             usual = max(2, 2 * round(1.5 * float(outputs.mean()) ** 0.5))
             target = self.target_margin or usual
-        return Cost(target, self.margin_cap, self.softness or 0)
+        return Cost(target, self.margin_cap, self.softness or 0, self.output_softness or 0)
 
 
 class ForwardRun:

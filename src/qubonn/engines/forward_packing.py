@@ -45,7 +45,8 @@ class Cost:
 
     target_margin: int | None
     margin_cap: int | None
-    softness: float = 0  # times the square root of a neuron's number of arcs
+    softness: float = 0  # times the square root of a hidden neuron's number of arcs
+    output_softness: float = 0  # times the target margin
 
 
 class PackedExamples:
@@ -308,7 +309,8 @@ def _kind_and_unit(
     gamma = float(problem.margin_strength) / whole
     finest = _finest_parts(problem, cost, most, whole, heaviest)
     finest_small = min(finest, int(MOST_SMALL * whole / most))
-    if heaviest * _largest_sum(problem.topology, cost) < 2**15 and finest_small >= 1:
+    largest = max(heaviest * _largest_sum(problem.topology, cost), 4 * _lead_softness(cost) ** 2)
+    if largest < 2**15 and finest_small >= 1:
         parts, error = _closest(gamma, finest_small)
         if error <= CLOSE * gamma:
             return np.int16, whole / parts
@@ -370,19 +372,29 @@ def _most_change(problem: TrainingProblem, cost: Cost) -> float:
     else:  # a lead moves by twice the steps of both counts; half of it is energy
         violation, own = outputs * at_most_each + at_most_all, outputs
     margins = gamma * _moves_of_margins(topology, cost.margin_cap)
+    most = violation + 2 * own + margins + 4 * gamma
     if cost.softness:  # in 1 / 2S; from a step down to a step up the probability of +1 moves by 4
-        softest = _softness(topology, cost).max(initial=0)
-        return float(4 * (violation + 2 * own + margins) + 8 * softest * gamma)
-    return float(violation + 2 * own + margins + 4 * gamma)
+        softest = _softness(topology, cost)[: topology.hidden_count].max(initial=0)
+        most = 4 * (violation + 2 * own + margins) + 8 * softest * gamma
+    return float(max(most, 4 * own * _lead_softness(cost)))
 
 
 def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
-    """Return S by neuron, at least 1 if neurons are soft; outputs never are."""
+    """Return S by neuron, at least 1 if neurons are soft."""
     softness = np.zeros(topology.neuron_count, dtype=np.int64)
     if cost.softness:
         roots = np.sqrt(topology.fan_in[topology.input_count : topology.outputs.start])
         softness[: topology.hidden_count] = np.maximum(1, np.rint(cost.softness * roots))
+    softness[topology.hidden_count :] = _lead_softness(cost)
     return softness
+
+
+def _lead_softness(cost: Cost) -> int:
+    """Return S of the outputs' leads, even or odd as the target is; 0 if they are not soft."""
+    if not cost.output_softness or cost.target_margin is None:
+        return 0
+    half, odd = round(cost.output_softness * cost.target_margin / 2), cost.target_margin % 2
+    return 2 * max(half, 1 - odd) + odd
 
 
 def _moves_of_margins(topology: Topology, cap: int | None) -> float:
