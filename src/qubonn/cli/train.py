@@ -49,8 +49,12 @@ def _class_weight(text: str) -> str | dict[str, float]:
 class Training:
     """How networks are trained, how many, and how long: arguments of `QuboClassifier`."""
 
-    committee_size: int = options.option(
-        "--committee", type=click.IntRange(1), default=10, help="Number of networks that vote."
+    committee_size: int | str = options.option(
+        "--committee",
+        type=click.IntRange(1),
+        metavar="NETWORKS",
+        callback=lambda context, parameter, size: "auto" if size is None else size,
+        help="Number of networks that vote.  [default: 10, or 1 without hidden layer]",
     )
     shifts: int | str = options.option(
         type=click.IntRange(0),
@@ -259,11 +263,19 @@ def _fit(classifier: "qn.QuboClassifier", table: "Table", screen: Screen) -> int
         return OK
     complete = sum(member.is_complete for member in classifier.members_)
     screen.note(
-        f"Interrupted: {complete} of {classifier.committee_size} networks are complete"
+        f"Interrupted: {complete} of {_size(classifier)} networks are complete"
         + ("" if complete else "; the best state of the first one is kept")
         + ". The same command with --resume continues"
     )
     return TERMINATED if signals else INTERRUPTED
+
+
+def _size(classifier: Any) -> int:
+    """Return the number of networks that were to be trained."""
+    from qubonn.estimator.designs import PLAIN
+
+    size = classifier.committee_size
+    return int((classifier.design_ or PLAIN).members if size == "auto" else size)
 
 
 @contextmanager

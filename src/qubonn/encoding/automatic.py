@@ -19,7 +19,7 @@ from qubonn.encoding.table_encoder import ColumnCode, number_code, table_of, wor
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 ALL_SPINS = 256  # of all columns together, about
-MOST_SPINS = 31  # of one column
+COLUMN_SPINS = 31  # of one column, at most
 EXAMPLES_PER_SPIN = 4  # a threshold with fewer examples is noise
 CELLS_AT_ONCE = 1 << 20  # of a sparse matrix that are dense at a time
 
@@ -31,14 +31,15 @@ def fit_binariser(
     is_image: bool = False,
     is_planar: bool = False,
     all_spins: int = ALL_SPINS,
+    column_spins: int = COLUMN_SPINS,
 ) -> InputEncoder:
     """Return the encoder that `wanted` names, fitted to `X`.
 
     `wanted` is "auto", "threshold", "thermometer", a number of spins for each column, or an
     encoder. The pixels of an image have one scale, so they get one level; `is_planar` requires one
     spin per column, as convolutions need. `all_spins` is about the number of thresholds of all
-    columns together. `X` is a matrix of numbers, CSR, or Cells; words and missing cells get a
-    `TableEncoder`.
+    columns together, `column_spins` the most of one column. `X` is a matrix of numbers, CSR, or
+    Cells; words and missing cells get a `TableEncoder`.
     """
     if hasattr(wanted, "encode") and hasattr(wanted, "column_count"):
         if wanted.column_count not in (None, X.shape[1]):
@@ -48,7 +49,8 @@ def fit_binariser(
             )
         return cast(InputEncoder, wanted)
     count, width = X.shape
-    spins = _spins(wanted, spins_per_column(count, width, all_spins), is_planar=is_planar)
+    usual = spins_per_column(count, width, all_spins, column_spins)
+    spins = _spins(wanted, usual, is_planar=is_planar)
     if isinstance(X, Cells) or _has_missing(X):
         if is_planar or (is_image and isinstance(X, Cells)):
             raise AlphabetError(
@@ -101,13 +103,18 @@ def _code(column: Column, spins: int) -> ColumnCode:
     return number_code(thresholds, has_missing=len(present) < len(column))
 
 
-def spins_per_column(example_count: int, column_count: int, all_spins: int = ALL_SPINS) -> int:
+def spins_per_column(
+    example_count: int,
+    column_count: int,
+    all_spins: int = ALL_SPINS,
+    column_spins: int = COLUMN_SPINS,
+) -> int:
     """Return the number of spins for a column of many distinct numbers.
 
     >>> spins_per_column(112, 4), spins_per_column(1347, 64), spins_per_column(60_000, 784)
     (28, 4, 1)
     """
-    most = min(MOST_SPINS, all_spins // column_count, example_count // EXAMPLES_PER_SPIN)
+    most = min(column_spins, all_spins // column_count, example_count // EXAMPLES_PER_SPIN)
     return max(1, most)
 
 

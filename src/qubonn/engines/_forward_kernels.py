@@ -131,8 +131,8 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
 def visit_with_threshold(wiring, examples, prices, replica, neuron, temperature, scratch):
     """Propose the weights of a neuron without a cone, each together with its threshold.
 
-    Return the change of energy, 0 for a soft neuron. Not a part of `visit_neuron`, which would be compiled to slower
-    code with it.
+    Return the change of energy, 0 for a soft neuron. Not a part of `visit_neuron`, which would be
+    compiled to slower code with it.
     """
     scratch.flips[:] = 0
     visit = visit_of(wiring, examples, prices, replica, neuron, scratch)

@@ -64,7 +64,7 @@ class ForwardAnnealing:
     only on those that cross it. Such networks generalise better. Energies that are returned,
     reported or compared with a target are without this noise, and so are flips of shared weights.
     With `output_softness`, for `reading` "largest", the flips of an output's own weights are
-    evaluated likewise, with noise added to its leads; there S is `output_softness` times the target.
+    evaluated likewise, with noise in its leads; there S is `output_softness` times the target.
 
     A sweep proposes every weight and bias once. Each layer, and the shared weights into it, have
     their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With

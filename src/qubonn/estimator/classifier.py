@@ -82,9 +82,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
         get a threshold between any two; other columns get thresholds at quantiles, up to 31 per
-        column and about 256 in all, or 640 or 2,048 if the design has levels, but at least one per
-        column. An int is the number of thresholds per column. A word has a spin of its own, and so
-        have the missing cells of a column.
+        column and about 256 in all, or 640 if the design has levels, or 255 and 2,048 if it has no
+        hidden layer, but at least one per column. An int is the number of thresholds per column. A
+        word has a spin of its own, and so have the missing cells of a column.
     label_code : {"auto", "one_hot", "gray_code"} or CodeBook
         How classes become outputs. "auto" is one-hot: the largest output is the prediction.
     margin_strength : float
@@ -99,8 +99,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     class_weight : "balanced", dict or None
         Weights of the classes, as everywhere in scikit-learn. They multiply the energies of the
         examples, and so do the `sample_weight` of `fit`.
-    committee_size : int
-        Number of networks that vote.
+    committee_size : "auto" or int
+        Number of networks that vote. "auto" is 10, or 1 if a network without hidden layer is chosen
+        by `hidden`, which gains little by voting.
     time_limit : float, optional
         Seconds for `fit`. "auto" then cools faster if necessary, and members that cannot start in
         time are left out. The first compilation of the kernels on a machine is not counted.
@@ -166,7 +167,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dropout: Any = None,
         solver: Any = "auto",
         class_weight: Any = None,
-        committee_size: int = 10,
+        committee_size: Any = "auto",
         time_limit: float | None = None,
         random_state: Any = None,
         warm_start: bool = False,
@@ -248,12 +249,15 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, classes: ArrayLike | None
     ) -> "QuboClassifier":
-        size = require_count("committee_size", self.committee_size)
+        if self.committee_size != "auto":
+            require_count("committee_size", self.committee_size)
         watch = Watch(time_limit=self.time_limit)
-        kept = self._members_to_keep(size)
+        kept = self._members_to_keep()
         seed = root_seed(self.random_state)
         plan = self._plan(X, y, sample_weight, classes, kept, seed, watch)
         encoding, problem, recipe, shift, calibration = plan
+        size = recipe.design.members if self.committee_size == "auto" else self.committee_size
+        _require_missing(kept, size)
         seeds = member_seeds(seed, size)
         with reporting(bool(self.verbose), "members of the committee") as report:
             trained, is_interrupted = train_members(
@@ -280,7 +284,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             version=__version__,
         )
         if is_interrupted:
-            self._warn_of_interruption()
+            self._warn_of_interruption(size)
         self._warn_of_underfitting(problem)
         return self
 
@@ -331,23 +335,11 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         votes = np.concatenate([self.committee_.votes(spins) for spins in blocks])
         return class_scores(self.committee_, self.code_book_, votes, self.calibration_)
 
-    def _members_to_keep(self, size: int) -> dict[int, Member]:
+    def _members_to_keep(self) -> dict[int, Member]:
         """Return the complete members of an earlier fit, if `warm_start` keeps them."""
         if not (self.warm_start and hasattr(self, "committee_")):
             return {}
-        kept = {member.number: member for member in self.members_ if member.is_complete}
-        if kept and max(kept) >= size:
-            raise RangeError(
-                f"committee_size must be at least {max(kept) + 1} with warm_start, the number of "
-                f"members already trained; got {size}: set warm_start=False to start again"
-            )
-        if len(kept) == size:
-            warnings.warn(
-                "warm_start keeps all members and none is missing: nothing is trained",
-                UserWarning,
-                stacklevel=4,
-            )
-        return kept
+        return {member.number: member for member in self.members_ if member.is_complete}
 
     def _plan(
         self,
@@ -392,6 +384,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 weight_levels=design.weight_levels,
                 threshold_levels=design.threshold_levels,
                 all_spins=design.spins,
+                column_spins=design.column_spins,
             )
 
         encoding = encoding_of(design)
@@ -452,12 +445,13 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Choice:
         """Return the best of the designs for numbers, classes and weights, and its calibration."""
         numbers, class_of, weights = given
-        spins: dict[int, SpinMatrix] = {}  # by the number of thresholds
+        spins: dict[tuple[int, int], SpinMatrix] = {}  # by the numbers of thresholds
 
         def spins_for(design: Design) -> SpinMatrix:
-            if design.spins not in spins:
-                spins[design.spins] = encoded(encoding_of(design).binariser, numbers)
-            return spins[design.spins]
+            key = design.spins, design.column_spins
+            if key not in spins:
+                spins[key] = encoded(encoding_of(design).binariser, numbers)
+            return spins[key]
 
         encoding = encoding_of(designs[0])
         if self.time_limit is not None:
@@ -486,9 +480,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return int(self.shift_)
 
-    def _warn_of_interruption(self) -> None:
+    def _warn_of_interruption(self, size: int) -> None:
         complete = sum(member.is_complete for member in self.members_)
-        what = f"{complete} of {self.committee_size} members are complete and vote"
+        what = f"{complete} of {size} members are complete and vote"
         if not complete:
             what = "no member was complete; the best network of the running one is used"
         warnings.warn(
@@ -514,6 +508,21 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "small. Try weight_levels=5, threshold_levels=33, a larger hidden, or a larger number "
             "of thresholds as binariser",
             Underfitted,
+            stacklevel=4,
+        )
+
+
+def _require_missing(kept: dict[int, Member], size: int) -> None:
+    """Refuse fewer members than are kept, and warn if none is missing."""
+    if kept and max(kept) >= size:
+        raise RangeError(
+            f"committee_size must be at least {max(kept) + 1} with warm_start, the number of "
+            f"members already trained; got {size}: set warm_start=False to start again"
+        )
+    if len(kept) == size:
+        warnings.warn(
+            "warm_start keeps all members and none is missing: nothing is trained",
+            UserWarning,
             stacklevel=4,
         )
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from qubonn.checks import SpinMatrix
 from qubonn.encoding import CodeBook, Reading
-from qubonn.encoding.automatic import ALL_SPINS
+from qubonn.encoding.automatic import ALL_SPINS, COLUMN_SPINS
 from qubonn.engines import ForwardAnnealing
 from qubonn.engines.forward import measured_temperatures
 from qubonn.estimator.default_engine import engine_for, target_margin
+from qubonn.estimator.plan import wide_threshold
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop, Watch
@@ -40,29 +41,36 @@ WIDE = 1_000  # inputs; there hidden neurons of several levels take long and gai
 class Design:
     """A network's layers and how it is trained.
 
-    `weight_levels` and `threshold_levels` have a number for each layer, or one for all.
-    `softness` and `lead`, the target margin in roots of an output's number of arcs, depend on the
-    number of examples if they are None. `decay` is in units of the energy changes of random
-    networks, which grow with the number of examples. `spins` is about the number of thresholds of
-    all columns together, where the binariser is "auto".
+    `weight_levels` and `threshold_levels` have a number for each layer, or one for all; thresholds
+    have more levels with more inputs if they are None. `softness`, `lead`, the target margin in
+    roots of an output's number of arcs, and `sweeps` depend on the number of examples if they are
+    None; `output_softness` is that of leads. `decay` is in units of the energy changes of random
+    networks, which grow with the number of examples. Where the binariser is "auto", `spins` is
+    about the number of thresholds of all columns together, and `column_spins` the most of a column.
+    `members` is the size of a committee that is not given.
     """
 
     hidden: tuple[int, ...] = (64,)
     weight_levels: int | tuple[int, ...] = 2
-    threshold_levels: int | tuple[int, ...] = 2
+    threshold_levels: int | tuple[int, ...] | None = 2
     softness: float | None = None
+    output_softness: float | None = None
     lead: float | None = None
     decay: float = 0.0
     spins: int = ALL_SPINS
+    column_spins: int = COLUMN_SPINS
+    sweeps: int | None = None
+    members: int = 10
 
     def topology(self, input_count: int, output_count: int) -> Topology:
         """Return the network between these inputs and outputs."""
+        thresholds = self.threshold_levels
         return Topology.dense(
             input_count,
             *self.hidden,
             output_count,
             weight_levels=self.weight_levels,
-            threshold_levels=self.threshold_levels,
+            threshold_levels=wide_threshold(input_count) if thresholds is None else thresholds,
         )
 
     def engine(
@@ -72,8 +80,11 @@ class Design:
         engine = engine_for(problem, reading, is_alone=is_alone, copy_count=copy_count)
         if self.softness is not None:
             engine = replace(engine, softness=self.softness)
+        if self.sweeps is not None:
+            engine = replace(engine, sweep_count=self.sweeps)
         if self.lead is not None and reading == "largest":
-            engine = replace(engine, target_margin=target_margin(problem.topology, self.lead))
+            target = target_margin(problem.topology, self.lead)
+            engine = replace(engine, target_margin=target, output_softness=self.output_softness)
         return engine
 
     def with_decay(self, problem: TrainingProblem, engine: ForwardAnnealing) -> TrainingProblem:
@@ -87,7 +98,16 @@ class Design:
 # Chosen on the tuning tables of benchmarks/tables; docs/when_to_use.md has measurements on others.
 PLAIN = Design()
 LINEAR = Design(
-    hidden=(), weight_levels=16, threshold_levels=513, lead=1.0, decay=0.03, spins=2_048
+    hidden=(),
+    weight_levels=16,
+    threshold_levels=None,
+    output_softness=1.0,
+    lead=1.0,
+    decay=0.03,
+    spins=2_048,
+    column_spins=255,
+    sweeps=20,
+    members=1,
 )
 FIVE_LEVELS = Design(
     weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.1, spins=640
@@ -95,7 +115,7 @@ FIVE_LEVELS = Design(
 CANDIDATES = (
     PLAIN,
     LINEAR,
-    replace(LINEAR, lead=0.5, decay=0.01),
+    replace(LINEAR, decay=0.01),
     replace(FIVE_LEVELS, weight_levels=(3, 4), threshold_levels=(17, 2), decay=0.0),
     FIVE_LEVELS,
     replace(FIVE_LEVELS, hidden=(32,), decay=0.3),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Threshold
-from qubonn.encoding.automatic import ALL_SPINS, encoded, fit_binariser
+from qubonn.encoding.automatic import encoded, fit_binariser
 from qubonn.encoding.labels import book_for
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.formulation import TrainingProblem
@@ -41,23 +41,26 @@ class Encoding:
         label_code: Any,
         weight_levels: Any = 2,
         threshold_levels: Any = 2,
-        all_spins: int = ALL_SPINS,
+        **spins: int,
     ) -> "Encoding":
         """Choose encoder, code book and topology; arguments are as `QuboClassifier` has them.
 
-        `numbers` are a matrix, CSR or Cells. `all_spins` is about the number of thresholds that the
-        binariser "auto" may choose. A network with convolutions needs one spin for each pixel and
-        channel.
+        `numbers` are a matrix, CSR or Cells. `spins` are the numbers of thresholds that
+        `fit_binariser` may choose. If `threshold_levels` is None, a neuron's threshold has one
+        level more than twice the inputs. A network with convolutions needs one spin for each pixel
+        and channel.
         """
         encoder = fit_binariser(
             binariser,
             numbers,
             is_image=image_shape is not None,
             is_planar=isinstance(topology, str) and "conv" in topology.lower(),
-            all_spins=all_spins,
+            **spins,
         )
         book = book_for(label_code, classes)
         inputs = _input_shape(encoder, numbers, image_shape)
+        if threshold_levels is None:
+            threshold_levels = wide_threshold(inputs)
         levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
         return cls(encoder, book, _topology(hidden, topology, inputs, book.spin_count, **levels))
 
@@ -71,6 +74,11 @@ class Encoding:
     def __repr__(self) -> str:
         spins = f"{self.topology.column_count} spins by {type(self.binariser).__name__}"
         return f"Encoding({spins}, {self.book.spin_count} for {len(self.book.classes)} classes)"
+
+
+def wide_threshold(inputs: int | tuple[int, ...]) -> int:
+    """Return the levels of a threshold that follows the weights of all inputs."""
+    return 2 * int(np.prod(inputs)) + 1
 
 
 def flattened(X: Any, image_shape: object) -> tuple[Any, tuple[int, ...] | None]:
