@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qubonn import checks
@@ -39,13 +39,14 @@ def convolution_twin(before: Shape, layer: Convolution) -> TwinArcs:
     arcs = []
     target = 0
     own = len(weight)
+    first, step = -layer.padding, layer.stride
     for out_filter in range(layer.filters):
-        for top in range(rows - layer.rows + 1):
-            for left in range(columns - layer.columns + 1):
+        for top in range(first, rows + layer.padding - layer.rows + 1, step):
+            for left in range(first, columns + layer.padding - layer.columns + 1, step):
                 for channel, row, column, arc in product(*map(range, axes[1:])):
-                    source = node[channel, top + row, left + column]
                     shared = weight[out_filter, channel, row, column, arc]
-                    arcs.append((source, target, shared))
+                    if (channel, top + row, left + column) in node:
+                        arcs.append((node[channel, top + row, left + column], target, shared))
                 for _ in range(layer.thresholds - 2):
                     arcs.append((-1, target, own))
                     own += 1
@@ -84,11 +85,28 @@ def stacks(draw: st.DrawFn, most: int = 4) -> Stack:
     for _ in range(draw(st.integers(0, 2))):
         rows = draw(st.integers(1, min(shape[1], 3)))
         columns = draw(st.integers(1, min(shape[2], 3)))
-        layer = Convolution(rows, columns, draw(small), draw(many), draw(many))
+        steps = draw(small), draw(st.integers(0, min(rows, columns) - 1))
+        layer = Convolution(rows, columns, draw(small), draw(many), draw(many), *steps)
+        assume(layer.reads_all(shape))
         layers.append(layer)
-        shape = (layer.filters, shape[1] - rows + 1, shape[2] - columns + 1)
+        shape = layer.shape_after(shape)
     sizes = draw(st.lists(small, min_size=1, max_size=3))
     return inputs, [*layers, *(Dense(size, draw(many), draw(many)) for size in sizes)]
+
+
+@given(st.data())
+def test_every_weight_of_a_filter_that_reads_all_has_an_arc(data: st.DataObject) -> None:
+    rows, columns = data.draw(st.tuples(*[st.integers(1, 5)] * 2))
+    stride, padding = (
+        data.draw(st.integers(1, 6)),
+        data.draw(st.integers(0, min(rows, columns) - 1)),
+    )
+    sides = st.tuples(*(st.integers(max(1, own - 2 * padding), 7) for own in (rows, columns)))
+    layer = Convolution(rows, columns, stride=stride, padding=padding)
+    before = (1, *data.draw(sides))
+    weights = layer.arcs_from(before)[2]
+    assert layer.reads_all(before) == (len(np.unique(weights)) == rows * columns)
+    assert layer.arc_count_from(before) == len(weights)
 
 
 def test_dense_arcs_go_target_by_target_and_source_by_source_each_with_its_own_weight() -> None:

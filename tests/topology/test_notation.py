@@ -66,7 +66,7 @@ REFUSED = {
     "conv(6x2)": r"conv\(6x2\) must fit the layer before it, which has 5 rows and 7 columns",
     "conv(2x8)": "must fit the layer before it, which has 5 rows and 7 columns",
     "conv(3x3)+conv(4x2)": "must fit the layer before it, which has 3 rows and 5 columns",
-    "fc(4, levels=1)": r"levels=n and thresholds=n, each at most once, n from 2 .*; got 'levels=1'",
+    "fc(4, levels=1)": r"levels=n and thresholds=n, n from 2, .*; got 'levels=1'",
     "fc(4, levels=0)": "n from 2",
     "fc(4, levels=x)": "got 'levels=x'",
     "fc(4, levels=)": "got 'levels='",
@@ -84,6 +84,10 @@ REFUSED = {
     "out(4, levels=3)": A_LAYER,
     "out(levels=3) + fc(4)": A_LAYER + r"'out\(levels=3\)'",
     "out() + out()": A_LAYER,
+    "fc(4, stride=2)": "options of a layer must be",
+    "conv(3x3, stride=0)": "options of a layer must be",
+    "conv(2x2, padding=2)": "must fit the layer before it, .*: each weight must read a part of it",
+    "conv(5x5, stride=9, padding=1)": "each weight must read a part of it",
     "garbage \x00 \N{SNOWMAN}": A_LAYER,
 }
 
@@ -95,6 +99,8 @@ LEVELS = {
     "CONV(3X3 , Levels = 4) + fc(5)": [Convolution(3, 3, 1, 4), Dense(5), Dense(2)],
     "fc(4) + out(levels=4, thresholds=9)": [Dense(4), Dense(2, 4, 9)],
     "fc(4) + out()": [Dense(4), Dense(2)],
+    "conv(3x3, stride=2)": [Convolution(3, 3, stride=2), Dense(2)],
+    "conv(3x3x4, padding=1, levels=3)": [Convolution(3, 3, 4, 3, padding=1), Dense(2)],
     "out(levels=4)": [Dense(2, 4)],
 }
 
@@ -113,7 +119,10 @@ def written(layer: Layer) -> str:
         sizes = f"conv({layer.rows}x{layer.columns}x{layer.filters}"
     else:
         sizes = f"fc({layer.size}"
-    return f"{sizes}, levels={layer.levels}, thresholds={layer.thresholds})"
+    steps = ""
+    if isinstance(layer, Convolution):
+        steps = f", stride={layer.stride}, padding={layer.padding}"
+    return f"{sizes}, levels={layer.levels}, thresholds={layer.thresholds}{steps})"
 
 
 @pytest.mark.parametrize(("notation", "layers"), PAPER.items(), ids=PAPER.keys())

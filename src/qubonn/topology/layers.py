@@ -22,6 +22,7 @@ BYTES_PER_ARC = 72  # at the peak of building; a third of it stays
 Shape = tuple[int, ...]  # (nodes,) or (channels, rows, columns)
 Arcs = tuple[IntVector, IntVector, IntVector]  # source, target and weight, each counted from 0
 CONSTANT = -1  # as a source, until nodes are numbered
+OUTSIDE = -2  # as a source: beyond the edge of an image
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,11 @@ class Dense:
 
 @dataclass(frozen=True)
 class Convolution:
-    """Filters slide over the layer before, one step at a time, without padding; weights are shared.
+    """Filters slide over the layer before, `stride` nodes at a time; weights are shared.
 
-    A filter spans all channels of the layer before. Biases and thresholds stay one per neuron.
+    A filter spans all channels of the layer before. With `padding` it may begin and end that many
+    nodes beyond the edge, where there is nothing to read: neurons at the edge have fewer arcs.
+    Biases and thresholds stay one per neuron.
     """
 
     rows: int
@@ -63,16 +66,50 @@ class Convolution:
     filters: int = 1
     levels: int = 2
     thresholds: int = 2
+    stride: int = 1
+    padding: int = 0
 
     def shape_after(self, before: Shape) -> Shape:
         """Return the shape of this layer."""
         _, rows, columns = before
-        return (self.filters, rows - self.rows + 1, columns - self.columns + 1)
+        steps = (
+            (size + 2 * self.padding - own) // self.stride
+            for size, own in ((rows, self.rows), (columns, self.columns))
+        )
+        return (self.filters, *(step + 1 for step in steps))
 
     def arc_count_from(self, before: Shape) -> int:
         """Return the number of arcs from a layer of shape `before`, and from the constant."""
-        fan_in = before[0] * self.rows * self.columns * (self.levels - 1) + self.thresholds - 2
-        return prod(self.shape_after(before)) * fan_in
+        read = prod(self._lines_read(*sides) for sides in self._sides(before))
+        weights = self.filters * before[0] * read * (self.levels - 1)
+        return weights + prod(self.shape_after(before)) * (self.thresholds - 2)
+
+    def _lines_read(self, size: int, own: int, count: int) -> int:
+        """Return the number of rows of a filter that are on the image, over all places."""
+        last = self.stride * (count - 1) + own - self.padding - size  # beyond the far edge
+        lines = count * own
+        for beyond in (self.padding, last):  # fewer by the stride at each place further inside
+            places = min(count, -(-max(beyond, 0) // self.stride))
+            lines -= places * beyond - self.stride * places * (places - 1) // 2
+        return lines
+
+    def _sides(self, before: Shape) -> list[tuple[int, int, int]]:
+        """Return sizes of image, filter and this layer, for rows and for columns."""
+        after = self.shape_after(before)
+        return list(zip(before[1:], (self.rows, self.columns), after[1:], strict=True))
+
+    def reads_all(self, before: Shape) -> bool:
+        """Return whether every weight of a filter has an arc."""
+        return all(self._reads_all(*sides) for sides in self._sides(before))
+
+    def _reads_all(self, size: int, own: int, count: int) -> bool:
+        """Return whether each row of a filter is on the image at some place.
+
+        At place k those from padding - k * stride on are, as many as the image has.
+        """
+        first = -(-self.padding // self.stride)  # place where the first row is on the image
+        last = 0 if self.stride <= size else first  # where the last row must be; no gaps, or alone
+        return first < count and own <= self.padding - last * self.stride + size
 
     def arcs_from(self, before: Shape) -> Arcs:
         """Return the arcs from a layer of shape `before`, and from the constant."""
@@ -80,14 +117,22 @@ class Convolution:
         axes = (*self.shape_after(before), channels, self.rows, self.columns)
         index = np.indices(axes, dtype=np.int64).reshape(6, prod(axes[:3]), -1)
         out_filter, out_row, out_column, channel, row, column = index
-        sources = (channel * in_rows + out_row + row) * in_columns + out_column + column
+        in_row, in_column = (
+            self.stride * place + line - self.padding
+            for place, line in ((out_row, row), (out_column, column))
+        )
+        sources = (channel * in_rows + in_row) * in_columns + in_column
+        is_inside = (in_row >= 0) & (in_row < in_rows) & (in_column >= 0) & (in_column < in_columns)
+        sources = np.where(is_inside, sources, OUTSIDE)
         weights = ((out_filter * channels + channel) * self.rows + row) * self.columns + column
         sources, targets = _parallel(sources, self.levels, self.thresholds)
         parallel = weights[..., None] * (self.levels - 1) + np.arange(self.levels - 1)
         own_count = len(weights) * (self.thresholds - 2)
         own = parallel.max() + 1 + np.arange(own_count).reshape(len(weights), -1)
         shared = parallel.reshape(len(weights), -1)
-        return sources, targets, np.concatenate([shared, own], axis=1).reshape(-1)
+        weights = np.concatenate([shared, own], axis=1).reshape(-1)
+        is_arc = sources != OUTSIDE
+        return sources[is_arc], targets[is_arc], weights[is_arc]
 
 
 def _parallel(sources: NDArray[np.int64], levels: int, thresholds: int) -> tuple[IntVector, ...]:
@@ -198,13 +243,17 @@ def _read_layer(text: str, before: Shape, outputs: int = 0) -> Layer:
 
 
 def _read_options(text: str) -> dict[str, int]:
+    least = {"levels": 2, "thresholds": 2}
+    if text.startswith("conv("):
+        least |= {"stride": 1, "padding": 0}
     options: dict[str, int] = {}
     for name, value in _OPTION.findall(text):
-        is_known = name in ("levels", "thresholds") and name not in options
-        if not is_known or not re.fullmatch(r"\d{1,9}", value) or int(value) < 2:
+        is_known = name in least and name not in options
+        if not is_known or not re.fullmatch(r"\d{1,9}", value) or int(value) < least[name]:
             raise NotationError(
-                "options of a layer must be levels=n and thresholds=n, each at most once, n from 2 "
-                f"and of up to 9 digits; got {f'{name}={value}'!r:.60}"
+                "options of a layer must be levels=n and thresholds=n, n from 2, and of a "
+                "convolution stride=n, n from 1, and padding=n, each at most once and of up to 9 "
+                f"digits; got {f'{name}={value}'!r:.60}"
             )
         options[name] = int(value)
     return options
@@ -216,12 +265,14 @@ def _fitting(layer: Convolution, before: Shape, text: str) -> Convolution:
             f"{text} needs rows and columns before it; got a flat layer of {before[0]} nodes: give "
             "inputs=(rows, columns) and put convolutions before fc layers"
         )
-    if layer.rows > before[1] or layer.columns > before[2]:
-        raise NotationError(
-            f"{text} must fit the layer before it, which has {before[1]} rows and "
-            f"{before[2]} columns"
-        )
-    return layer
+    widest = 2 * layer.padding
+    fits = layer.rows <= before[1] + widest and layer.columns <= before[2] + widest
+    if fits and layer.padding < min(layer.rows, layer.columns) and layer.reads_all(before):
+        return layer
+    raise NotationError(
+        f"{text} must fit the layer before it, which has {before[1]} rows and {before[2]} columns"
+        + (": each weight must read a part of it" if fits else "")
+    )
 
 
 def _input_shape(inputs: int | Sequence[int]) -> Shape:
