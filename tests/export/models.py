@@ -96,6 +96,7 @@ def dense_layers(draw: st.DrawFn) -> qn.Topology:
 def convolutions(draw: st.DrawFn) -> qn.Topology:
     shape = (draw(st.integers(1, 2)), draw(st.integers(3, 9)), draw(st.integers(3, 9)))
     options = draw(st.sampled_from(("", ",levels=3", ",thresholds=5", ",levels=4,thresholds=3")))
+    options += draw(st.sampled_from(("", ",stride=2")))
     rows, columns, filters = (
         draw(st.integers(1, 3)),
         draw(st.integers(1, 3)),

@@ -65,6 +65,7 @@ def test_levels_and_thresholds_run_in_c_also_at_ties(tmp_path: Path) -> None:
         qn.Topology.dense(6, 2, weight_levels=128),
         qn.Topology.dense(5, 2, threshold_levels=3),
         qn.Topology.parse("conv(2x2x3, levels=4, thresholds=9)", inputs=(2, 3), outputs=2),
+        qn.Topology.parse("conv(2x2x3, stride=2, padding=1)", inputs=(3, 3), outputs=2),
     ]
     networks = [qn.BinaryNetwork.random(topology, seed=s) for topology in some for s in range(3)]
     data = [every_input(network.topology.column_count) for network in networks]

@@ -12,6 +12,7 @@ NOTATIONS = [
     "fc(3)",
     "conv(2x2)",
     "conv(2x2x2)+fc(3)",
+    "conv(3x3, stride=2, padding=1)+fc(2)",
     "conv(3x3)+conv(2x2x2)",
     "fc(2)+fc(2)+fc(2)",
 ]

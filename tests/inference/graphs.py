@@ -31,6 +31,11 @@ GRAPHS = {
     "deep convolution": qn.Topology.parse(
         "conv(2x3x3) + conv(3x2x4) + fc(70)", inputs=(2, 7, 8), outputs=3
     ),
+    "strides and padding": qn.Topology.parse(
+        "conv(3x3x4, stride=2, padding=1, levels=3) + conv(2x2x3, padding=1) + fc(5)",
+        inputs=(2, 7, 6),
+        outputs=3,
+    ),
     "tall filter": qn.Topology.parse("conv(3x1x2) + conv(1x4)", inputs=(5, 4), outputs=2),
     "gathered": GATHERED,
     "skip": qn.Topology.from_arcs(

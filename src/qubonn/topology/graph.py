@@ -111,7 +111,8 @@ class Topology:
         """Read hidden layers in the paper's notation; a fully connected output layer follows.
 
         `inputs` is a number of nodes, or (rows, columns), or (channels, rows, columns). Layers may
-        have ``levels`` of weights and ``thresholds``, as in `dense`; ``out()`` is the output layer.
+        have ``levels`` of weights and ``thresholds``, as in `dense`, and convolutions a ``stride``
+        and ``padding``; ``out()`` is the output layer.
 
         >>> Topology.parse("conv(3x3x2) + fc(4)", inputs=(5, 5), outputs=2)
         Topology((1, 5, 5) -> (2, 3, 3) -> 4 -> 2: 49 nodes, 242 arcs, 98 weights)
