@@ -16,7 +16,7 @@ export function npz(parts: readonly Part[]): Uint8Array<ArrayBuffer> {
   for (const part of parts) {
     const name = new TextEncoder().encode(`${part.name}.npy`);
     const content = npy(part);
-    const common = [20, 0, 0, 0, 0, 0, 0x21, 0x00, ...u32(crc32(content))]; // 1 January 1980
+    const common = [20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0, ...u32(crc32(content))]; // 1 January 1980
     const sizes = [...u32(content.length), ...u32(content.length), ...u16(name.length), 0, 0];
     const header = Uint8Array.from([0x50, 0x4b, 3, 4, ...common, ...sizes]);
     const rest = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ...u32(offset)];

@@ -1,0 +1,119 @@
+/** What the page shows: the state, the problem posed from it, and the last frame of the worker. */
+
+import { networkOf, type Network } from "../engine/network";
+import { type Posed, posedFrom, type Road, START, type State } from "../engine/state";
+import type { Answer, Frame, Order, Probed } from "../protocol";
+import { prefersStill } from "./dom";
+
+declare const WORKER_SOURCE: string;
+
+export const RATES = [2, 15, 60, 240, Number.POSITIVE_INFINITY]; // sweeps a second
+export const RATE_NAMES = ["2 sweeps/s", "15 sweeps/s", "60 sweeps/s", "240 sweeps/s", "fastest"];
+
+type Listener<T> = (value: T) => void;
+
+export class App {
+  state: State = START;
+  posed: Posed = posedFrom(START) as Posed;
+  frame: Frame | null = null;
+  rateIndex = 2;
+  private generation = 0;
+  private probeId = 0;
+  private onProbed: Listener<Probed> = () => {};
+  private readonly posing: Listener<Posed>[] = [];
+  private readonly framing: Listener<Frame>[] = [];
+  private readonly worker: Worker;
+  private isWaiting = false;
+
+  constructor() {
+    const source = new Blob([WORKER_SOURCE], { type: "text/javascript" });
+    this.worker = new Worker(URL.createObjectURL(source));
+    this.worker.onmessage = ({ data }: MessageEvent<Answer>) => this.hear(data);
+  }
+
+  onPose(listener: Listener<Posed>): void {
+    this.posing.push(listener);
+  }
+
+  onFrame(listener: Listener<Frame>): void {
+    this.framing.push(listener);
+  }
+
+  /** Change the state and start again; return a sentence if the problem cannot be posed. */
+  change(patch: Partial<State>, runs = !prefersStill()): string | null {
+    const state = { ...this.state, ...patch };
+    const posed = posedFrom(state);
+    if (typeof posed === "string") return posed;
+    this.state = state;
+    this.posed = posed;
+    for (const listener of this.posing) listener(posed);
+    this.restart(runs);
+    return null;
+  }
+
+  /** Change what needs no new start: which road is shown. */
+  show(road: Road, replica: number): void {
+    this.state = { ...this.state, road };
+    this.posed = { ...this.posed, state: this.state };
+    this.order({ type: "show", road, replica });
+  }
+
+  restart(runs = true): void {
+    this.generation += 1;
+    const replica = this.frame?.replica ?? 0;
+    this.order({ type: "pose", state: this.state, generation: this.generation });
+    this.order({ type: "show", road: this.state.road, replica });
+    if (runs) this.run();
+  }
+
+  run(): void {
+    this.order({ type: "run", rate: RATES[this.rateIndex]! });
+  }
+
+  order(order: Order): void {
+    this.worker.postMessage(order);
+  }
+
+  /** The network of the shown replica. */
+  get network(): Network {
+    return networkOf(this.posed.topology, this.frame!.bits);
+  }
+
+  /** The networks of all replicas of the shown road that violate no constraint. */
+  get committee(): Network[] {
+    const { frame, posed } = this;
+    const count = posed.problem.starts[2]!;
+    const broken = frame?.roads[frame.road]?.broken ?? [];
+    return [...broken].flatMap((violations, r) =>
+      violations === 0
+        ? [networkOf(posed.topology, frame!.parameters.subarray(r * count, (r + 1) * count))]
+        : [],
+    );
+  }
+
+  /** Compute the fewest flips that change the answers for an image, away from the page. */
+  probe(image: readonly number[], then: Listener<Probed>): void {
+    this.onProbed = then;
+    this.probeId += 1;
+    const members = [this.network, ...this.committee].map(({ spins }) => spins);
+    this.order({ type: "probe", id: this.probeId, members, image });
+  }
+
+  private hear(answer: Answer): void {
+    if (answer.type === "probed") {
+      if (answer.id === this.probeId) this.onProbed(answer);
+      return;
+    }
+    if (answer.generation !== this.generation) return;
+    this.frame = answer;
+    if (this.isWaiting) return;
+    this.isWaiting = true;
+    const draw = () => {
+      if (!this.isWaiting) return;
+      this.isWaiting = false;
+      for (const listener of this.framing) listener(this.frame!);
+    };
+    requestAnimationFrame(draw);
+    setTimeout(draw, 250); // pages in the background get no animation frames
+  }
+}

@@ -1,0 +1,148 @@
+/** The two roads: all replicas of the paper's QUBO and of the lifted view, side by side. */
+
+import { LIMITS, type Road } from "../engine/state";
+import type { Frame } from "../protocol";
+import type { App } from "./app";
+import { card, h, inks, roving, setText, sized, slider } from "./dom";
+
+const TEXTS: Record<Road, [string, string]> = {
+  qubo: ["The paper’s QUBO", "Weights, biases, activations, count bits and products all flip."],
+  lifted: [
+    "Lifted",
+    "Products and counts follow from the other bits, so only weights, biases and activations flip.",
+  ],
+};
+
+export function roadsCard(app: App): HTMLElement {
+  const replicas = slider(
+    "replicas",
+    "Replicas on each road",
+    { min: LIMITS.replicas[0], max: LIMITS.replicas[1], step: 1 },
+    (value) => app.change({ replicas: value }),
+  );
+  const sweeps = slider("sweeps", "Sweeps", { min: 50, max: 2000, step: 50 }, (value) =>
+    app.change({ sweeps: value }),
+  );
+  const chart = h("canvas", { role: "img", "aria-label": "Share of replicas without violations" });
+  const speed = h("p", { class: "quiet" });
+  const lanes = { qubo: new LaneView(app, "qubo"), lifted: new LaneView(app, "lifted") };
+  app.onPose(({ state }) => {
+    replicas.set(state.replicas, String(state.replicas));
+    sweeps.set(state.sweeps, String(state.sweeps));
+  });
+  app.onFrame((frame) => {
+    lanes.qubo.show(frame);
+    lanes.lifted.show(frame);
+    drawShares(chart, chart.parentElement!.clientWidth, frame);
+    if (frame.isRunning && frame.rate)
+      setText(speed, `${(frame.rate / 1e6).toFixed(1)} million proposals a second on both roads together.`);
+  });
+  return card(
+    "roads",
+    "The two roads",
+    h(
+      "p",
+      {},
+      "The same problem, the same temperatures, the same number of sweeps. A square is a replica: the darker, the higher its energy; green with a tick when every constraint holds. Choose one to see it above.",
+    ),
+    h("div", { class: "lanes" }, lanes.qubo.element, lanes.lifted.element),
+    h("div", { class: "chart" }, chart),
+    h("div", { class: "row sliders" }, replicas.element, sweeps.element),
+    speed,
+  );
+}
+
+class LaneView {
+  readonly element: HTMLElement;
+  private readonly strip: HTMLElement;
+  private readonly score = h("strong", { class: "score" });
+  private readonly facts = h("p", { class: "quiet" });
+  private buttons: HTMLButtonElement[] = [];
+
+  constructor(
+    private readonly app: App,
+    private readonly road: Road,
+  ) {
+    const [title, text] = TEXTS[road];
+    this.strip = h("div", { class: "replicas", role: "group", "aria-label": `Replicas, ${title}` });
+    this.element = h(
+      "div",
+      { class: `lane ${road}` },
+      h("h3", {}, h("span", { class: "swatch" }), title),
+      h("p", { class: "quiet" }, text),
+      this.score,
+      this.strip,
+      this.facts,
+    );
+  }
+
+  show(frame: Frame): void {
+    const lane = frame.roads[this.road];
+    if (!lane) {
+      setText(this.score, "not run");
+      setText(this.facts, "This QUBO has more than 4,000 bits, too many to anneal smoothly here.");
+      this.strip.replaceChildren();
+      this.buttons = [];
+      return;
+    }
+    const count = lane.energies.length;
+    if (this.buttons.length !== count) {
+      this.buttons = Array.from({ length: count }, (_, replica) =>
+        h("button", { type: "button", onclick: () => this.app.show(this.road, replica) }),
+      );
+      this.strip.replaceChildren(...this.buttons);
+      roving(this.strip, this.buttons, 16);
+    }
+    const most = Math.max(1, ...lane.broken);
+    this.buttons.forEach((button, replica) => {
+      const broken = lane.broken[replica]!;
+      const isShown = frame.road === this.road && frame.replica === replica;
+      button.classList.toggle("solved", broken === 0);
+      button.setAttribute("aria-pressed", String(isShown));
+      button.style.setProperty("--hot", String(broken ? 0.15 + (0.85 * broken) / most : 0));
+      const label = `Replica ${replica + 1}: ${broken ? `${broken} violated` : "every constraint holds"}`;
+      if (button.getAttribute("aria-label") !== label) button.setAttribute("aria-label", label);
+    });
+    setText(this.score, `${lane.feasible} of ${count} at zero violations`);
+    const number = (value: number) => value.toLocaleString("en");
+    setText(this.facts, `${number(lane.variables)} bits, ${number(lane.flips)} flips, ${number(lane.proposals)} proposals`);
+  }
+}
+
+function drawShares(canvas: HTMLCanvasElement, width: number, frame: Frame): void {
+  const colours = inks();
+  const height = 92;
+  const context = sized(canvas, width, height);
+  context.font = "500 10.5px system-ui, sans-serif";
+  context.textBaseline = "middle";
+  const [top, bottom, right] = [18, height - 8, width - 44];
+  context.fillStyle = colours.muted;
+  context.fillText("Share of replicas at zero violations, by sweep", 0, 7);
+  const last = Math.max(frame.sweepCount, frame.sweep);
+  for (const share of [0, 0.5, 1]) {
+    const y = Math.round(bottom - (bottom - top) * share) + 0.5;
+    context.strokeStyle = colours.line;
+    context.beginPath();
+    context.moveTo(0, y);
+    context.lineTo(right, y);
+    context.stroke();
+    context.fillStyle = colours.muted;
+    context.fillText(`${share * 100} %`, right + 6, y);
+  }
+  const lines: [Road, string][] = [
+    ["qubo", colours.second],
+    ["lifted", colours.first],
+  ];
+  for (const [road, colour] of lines) {
+    const shares = frame.roads[road]?.feasibleAfter ?? [];
+    context.strokeStyle = colour;
+    context.lineWidth = 2;
+    context.beginPath();
+    shares.forEach((share, sweep) => {
+      const [x, y] = [(right * sweep) / last, bottom - (bottom - top) * share];
+      if (sweep) context.lineTo(x, y);
+      else context.moveTo(x, y);
+    });
+    context.stroke();
+  }
+}
