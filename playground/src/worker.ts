@@ -52,7 +52,9 @@ class Session {
     const start = performance.now();
     const before = this.proposals;
     const isFast = !Number.isFinite(this.sweepsPerSecond);
-    this.owed = isFast ? Number.POSITIVE_INFINITY : this.owed + (this.sweepsPerSecond * FRAME) / 1000;
+    this.owed = isFast
+      ? Number.POSITIVE_INFINITY
+      : this.owed + (this.sweepsPerSecond * FRAME) / 1000;
     while (this.owed >= 1 && !this.race.isDone && performance.now() - start < BUSY) {
       this.race.sweep();
       this.owed -= 1;
@@ -113,8 +115,7 @@ class Session {
 }
 
 function roadFrame(lane: Lane): RoadFrame {
-  const terms = lane.replicas.map((replica) => replica.terms());
-  const broken = Int32Array.from(terms, (one) => one.brokenNeurons + one.brokenProducts);
+  const broken = Int32Array.from(lane.broken, (violations) => violations.at(-1)!);
   return {
     variables: lane.view.variableCount,
     couplings: lane.view instanceof QuboView ? couplingCount(lane.view.qubo) : 0,
@@ -132,7 +133,8 @@ let timer = 0;
 
 function loop(): void {
   const start = performance.now();
-  if (session?.work()) timer = setTimeout(loop, Math.max(0, FRAME - (performance.now() - start)));
+  if (session?.work())
+    timer = self.setTimeout(loop, Math.max(0, FRAME - (performance.now() - start)));
 }
 
 /** Compute the fewest flips of one network, and of all that vote. */

@@ -6,13 +6,20 @@ import { test } from "node:test";
 import { type Replica, sweep, temperatures, type View } from "../src/engine/annealing";
 import { decay, logarithm } from "../src/engine/arithmetic";
 import { LETTERS, readImage, testImages } from "../src/engine/images";
-import { liftBack, liftedTerms, LiftedView } from "../src/engine/lifted";
-import { forward, grayCode, nearestClass, type Network, votes } from "../src/engine/network";
-import { plainStrengths, pose, type Problem, sizeOfProblem, total } from "../src/engine/problem";
-import { buildQubo, couplingCount, Layout, quboTerms, QuboView } from "../src/engine/qubo";
+import { LiftedView, liftBack, liftedTerms } from "../src/engine/lifted";
+import { forward, grayCode, type Network, nearestClass, votes } from "../src/engine/network";
+import { type Problem, plainStrengths, pose, sizeOfProblem, total } from "../src/engine/problem";
+import { buildQubo, couplingCount, Layout, QuboView, quboTerms } from "../src/engine/qubo";
 import { Generator } from "../src/engine/random";
 import { robustness } from "../src/engine/robustness";
-import { connect, notation, PAPER, readNotation, type Shape, type Topology } from "../src/engine/topology";
+import {
+  connect,
+  notation,
+  PAPER,
+  readNotation,
+  type Shape,
+  type Topology,
+} from "../src/engine/topology";
 
 interface Case {
   notation: string;
@@ -52,7 +59,10 @@ const textOf = (bits: Uint8Array): string => bits.join("");
 test("the generator gives the numbers of its twin", () => {
   for (const [seed, stream, numbers] of vectors.random) {
     const generator = new Generator(seed, stream);
-    assert.deepEqual(Array.from({ length: 6 }, () => generator.next()), numbers);
+    assert.deepEqual(
+      Array.from({ length: 6 }, () => generator.next()),
+      numbers,
+    );
   }
 });
 
@@ -199,7 +209,9 @@ test("forward passes, votes and robustness equal those of Python", () => {
       const all = robustness(members, image, 3e7);
       // in Python, one more than there are inputs: no flips change the answer
       assert.deepEqual(
-        [single.flips, all.flips].map((flips) => (Number.isFinite(flips) ? flips : image.length + 1)),
+        [single.flips, all.flips].map((flips) =>
+          Number.isFinite(flips) ? flips : image.length + 1,
+        ),
         [one.flips[k], one.committee_flips[k]],
       );
       assert(single.isExact && all.isExact);
@@ -210,9 +222,9 @@ test("forward passes, votes and robustness equal those of Python", () => {
 test("network 10 makes more than two million proposals a second", () => {
   const view = new LiftedView(problemOf(vectors.runs[0].case));
   const replica = view.start(new Generator(0, 0));
-  const start = performance.now();
+  const start = process.cpuUsage(); // other programs do not count
   for (let n = 0; n < 20000; n++) sweep(view, replica, 0.5);
-  const rate = (replica.proposals / (performance.now() - start)) * 1000;
+  const rate = (replica.proposals / process.cpuUsage(start).user) * 1e6;
   console.log(`${(rate / 1e6).toFixed(1)} million proposals a second`);
   assert(rate > 2e6, `${rate}`);
 });

@@ -22,7 +22,7 @@ UNIT = 1000
 
 Case = dict[str, Any]
 
-LAYERS = [
+LAYERS: list[Case] = [
     {"notation": "fc(3)", "inputs": [1, 5, 5], "outputs": 2},
     {"notation": "conv(3x3x2)+fc(4)", "inputs": [1, 5, 5], "outputs": 2},
     {"notation": "conv(2x2)", "inputs": [1, 3, 3], "outputs": 1},
@@ -61,7 +61,8 @@ SKIPPING = _skipping()
 
 def problem_of(case: Case) -> qn.TrainingProblem:
     """The problem of a case, with strengths in thousandths."""
-    topology, field = topology_of(case), None
+    topology = topology_of(case)
+    field = qn.Field.zero(topology)
     if "field" in case:
         strengths = np.array(case["field"]) / UNIT
         field = qn.Field(*np.split(strengths, [topology.weight_count]))
@@ -222,7 +223,9 @@ def _text(bits: Any) -> str:
 
 def text_of(found: Case) -> str:
     """One line for each entry, so that changes are readable."""
-    parts = [f'"{name}": {json.dumps(value, separators=(",", ":"))}' for name, value in found.items()]
+    parts = [
+        f'"{name}": {json.dumps(value, separators=(",", ":"))}' for name, value in found.items()
+    ]
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 

@@ -8,7 +8,7 @@
  */
 
 import { decay, logarithm } from "./arithmetic";
-import { UNIT, type Terms } from "./problem";
+import { type Terms, UNIT } from "./problem";
 import type { Generator } from "./random";
 
 export const QUENCH_SWEEPS = 10; // at temperature zero, at the end

@@ -26,7 +26,9 @@ export const readImage = (drawing: string): Image =>
 /** Return rows of # and . */
 export function drawnRows(image: Image, side: number): string[] {
   const marks = image.map((spin) => (spin > 0 ? "#" : "."));
-  return Array.from({ length: side }, (_, row) => marks.slice(row * side, (row + 1) * side).join(""));
+  return Array.from({ length: side }, (_, row) =>
+    marks.slice(row * side, (row + 1) * side).join(""),
+  );
 }
 
 /** Return the image in the middle of a larger or smaller square. */

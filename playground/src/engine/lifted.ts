@@ -66,7 +66,12 @@ export class LiftedView implements View {
     const startOf = new Map<number, number>();
     this.tableWidth.forEach((width, j) => {
       if (!startOf.has(width)) {
-        const table = neuronTable(width - 1, problem.topBit[j]!, problem.shift[j]!, strengths.margin);
+        const table = neuronTable(
+          width - 1,
+          problem.topBit[j]!,
+          problem.shift[j]!,
+          strengths.margin,
+        );
         startOf.set(width, energies.length);
         energies.push(...table.energies);
         counts.push(...table.counts);
@@ -78,7 +83,9 @@ export class LiftedView implements View {
     const byWeight = grouped(topology.weightOf, topology.weightCount);
     this.weightStarts = byWeight.starts;
     this.weightSources = byWeight.members.map((arc) => topology.sourceOf[arc]!);
-    this.weightTargets = byWeight.members.map((arc) => topology.targetOf[arc]! - topology.inputCount);
+    this.weightTargets = byWeight.members.map(
+      (arc) => topology.targetOf[arc]! - topology.inputCount,
+    );
     const outgoing = groupsByTarget(problem);
     this.groupStarts = outgoing.groupStarts;
     this.groupTargets = outgoing.groupTargets;
@@ -150,7 +157,8 @@ export class LiftedReplica implements Replica {
     const { problem } = view;
     this.activations = activationsOf(problem, bits);
     this.rho = positiveTerms(problem, bits, this.activations);
-    for (let site = 0; site < this.rho.length; site++) this.energy += view.tables[this.entry(site)]!;
+    for (let site = 0; site < this.rho.length; site++)
+      this.energy += view.tables[this.entry(site)]!;
     this.energy -= fieldReward(problem, bits);
   }
 
@@ -300,7 +308,7 @@ export class LiftedReplica implements Replica {
   }
 
   terms(): Terms {
-    return liftedTerms(this.view, this.bits);
+    return termsAt(this.view, this.bits, this.activations, this.rho);
   }
 }
 
@@ -336,10 +344,18 @@ export function positiveTerms(
 
 /** Return all terms of a lifted state, with exact products and the best counts. */
 export function liftedTerms(view: LiftedView, bits: Uint8Array): Terms {
+  const activations = activationsOf(view.problem, bits);
+  return termsAt(view, bits, activations, positiveTerms(view.problem, bits, activations));
+}
+
+function termsAt(
+  view: LiftedView,
+  bits: Uint8Array,
+  activations: Uint8Array,
+  rho: Int32Array,
+): Terms {
   const { problem } = view;
   const { neuronCount, topology, exampleCount, topBit, shift } = problem;
-  const activations = activationsOf(problem, bits);
-  const rho = positiveTerms(problem, bits, activations);
   let [activation, margin, brokenNeurons] = [0, 0, 0];
   for (let k = 0; k < exampleCount; k++)
     for (let j = 0; j < neuronCount; j++) {

@@ -63,7 +63,10 @@ export const majority = (sums: Int32Array): Int8Array =>
 export function grayCode(classCount: number): number[][] {
   const width = Math.max(1, 32 - Math.clz32(classCount - 1));
   return Array.from({ length: classCount }, (_, n) =>
-    Array.from({ length: width }, (_, place) => 2 * (((n ^ (n >> 1)) >> (width - 1 - place)) & 1) - 1),
+    Array.from(
+      { length: width },
+      (_, place) => 2 * (((n ^ (n >> 1)) >> (width - 1 - place)) & 1) - 1,
+    ),
   );
 }
 

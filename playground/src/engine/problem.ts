@@ -133,9 +133,8 @@ export function total(problem: Problem, terms: Terms): number {
 
 /** Return H_ext in thousandths for bits that begin with weights and biases. */
 export function fieldReward(problem: Problem, bits: Uint8Array): number {
+  const { field } = problem.strengths;
   let sum = 0;
-  problem.strengths.field.forEach((strength, i) => {
-    sum += strength * (2 * bits[i]! - 1);
-  });
+  for (let i = 0; i < field.length; i++) sum += field[i]! * (2 * bits[i]! - 1);
   return sum;
 }

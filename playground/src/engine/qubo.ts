@@ -324,7 +324,7 @@ export function quboTerms(layout: Layout, bits: Uint8Array): Terms {
   let [activation, product, margin, brokenNeurons, brokenProducts] = [0, 0, 0, 0, 0];
   for (let k = 0; k < problem.exampleCount; k++) {
     for (let j = 0; j < problem.neuronCount; j++) {
-      const residual = valueOf(layout.residual(k, j), bits);
+      const residual = evaluated(layout.residual(k, j), bits);
       activation += residual * residual;
       brokenNeurons += Number(residual !== 0);
       margin += writtenMargin(layout, bits, k, j);
@@ -341,7 +341,7 @@ export function quboTerms(layout: Layout, bits: Uint8Array): Terms {
   return { activation, product, margin, field, brokenNeurons, brokenProducts };
 }
 
-function valueOf({ constant, variables, values }: Affine, bits: Uint8Array): number {
+function evaluated({ constant, variables, values }: Affine, bits: Uint8Array): number {
   let sum = constant;
   for (let a = 0; a < variables.length; a++) sum += values[a]! * bits[variables[a]!]!;
   return sum;

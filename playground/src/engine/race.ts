@@ -40,6 +40,13 @@ export class Lane {
     this.feasible.push(feasible / this.replicas.length);
   }
 
+  /** Write down the present state of one replica in place of that after its last sweep. */
+  correct(r: number): void {
+    const { brokenNeurons, brokenProducts } = this.replicas[r]!.terms();
+    this.energies[r]![this.energies[r]!.length - 1] = this.replicas[r]!.energy;
+    this.broken[r]![this.broken[r]!.length - 1] = brokenNeurons + brokenProducts;
+  }
+
   /** Finish the current sweep of every replica. */
   sweep(sweeps: number, temperature: number): void {
     for (const replica of this.replicas)
@@ -89,6 +96,7 @@ export class Race {
       const lane = this.lanes[road] ?? this.lanes.lifted!;
       const one = lane.replicas[replica]!;
       const flipped = one.sweeps > this.sweeps ? -1 : oneFlip(lane.view, one, this.temperature);
+      lane.correct(replica);
       if (flipped >= 0) return flipped;
       this.sweep();
     }

@@ -5,7 +5,7 @@
 
 import { type Image, LETTERS, readImage, testImages } from "./images";
 import { grayCode } from "./network";
-import { plainStrengths, pose, type Problem, UNIT } from "./problem";
+import { type Problem, plainStrengths, pose, UNIT } from "./problem";
 import { connect, readNotation, type Shape, type Topology } from "./topology";
 
 export type Task = "images" | "points";
@@ -82,7 +82,14 @@ export const START: State = {
 
 /** Points of two classes: one in the middle, one around it. */
 function rings(): Point[] {
-  const inner: Point[] = [[50, 56, 0], [43, 46, 0], [57, 45, 0], [39, 58, 0], [62, 57, 0], [50, 36, 0]];
+  const inner: Point[] = [
+    [50, 56, 0],
+    [43, 46, 0],
+    [57, 45, 0],
+    [39, 58, 0],
+    [62, 57, 0],
+    [50, 36, 0],
+  ];
   const outer: Point[] = [];
   for (let n = 0; n < 12; n++) {
     const angle = (n * Math.PI) / 6;

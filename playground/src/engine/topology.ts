@@ -135,7 +135,12 @@ class Arcs {
     let own = firstWeight + (isShared ? layer.size * filterSize * parallel : 0);
     for (let target = 0; target < sizeOf(after); target++) {
       const sources = isShared
-        ? window(layer, before as [number, number, number], after as [number, number, number], target)
+        ? window(
+            layer,
+            before as [number, number, number],
+            after as [number, number, number],
+            target,
+          )
         : range(sizeOf(before));
       const filter = isShared ? Math.floor(target / (after[1]! * after[2]!)) : 0;
       for (let node = 0; node < skipped; node++)
@@ -146,7 +151,8 @@ class Arcs {
           this.add(firstSource + source, firstTarget + target, isShared ? shared : own++);
         }
       });
-      for (let p = 0; p < layer.thresholds - 2; p++) this.add(constant, firstTarget + target, own++);
+      for (let p = 0; p < layer.thresholds - 2; p++)
+        this.add(constant, firstTarget + target, own++);
     }
     this.weightCount = own;
   }

@@ -1,6 +1,6 @@
 /** What the page shows: the state, the problem posed from it, and the last frame of the worker. */
 
-import { networkOf, type Network } from "../engine/network";
+import { type Network, networkOf } from "../engine/network";
 import { type Posed, posedFrom, type Road, START, type State } from "../engine/state";
 import type { Answer, Frame, Order, Probed } from "../protocol";
 import { prefersStill } from "./dom";

@@ -16,7 +16,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
     else if (value !== false && value !== null && value !== undefined)
       element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.filter((child): child is Node | string => child || child === "" ? true : false));
+  element.append(...children.filter((child): child is Node | string => Boolean(child)));
   return element;
 }
 
@@ -178,13 +178,14 @@ export function drawImage(
   left: number,
   top: number,
   cell: number,
+  gap = 1,
 ): void {
   const { ink, none } = inks();
   image.forEach((spin, place) => {
     context.fillStyle = spin > 0 ? ink : none;
     const x = left + (place % columns) * cell;
     const y = top + Math.floor(place / columns) * cell;
-    context.fillRect(x, y, cell - 1, cell - 1);
+    context.fillRect(x, y, cell - gap, cell - gap);
   });
 }
 

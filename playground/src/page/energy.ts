@@ -33,8 +33,11 @@ export function energyCard(app: App): HTMLElement {
   const margin = slider("margin", "Margin strength γ", { min: 0, max: 120, step: 5 }, (value) =>
     app.change({ margin: value }),
   );
-  const product = slider("product", "Product strength α", { min: 250, max: 4000, step: 250 }, (value) =>
-    app.change({ product: value }),
+  const product = slider(
+    "product",
+    "Product strength α",
+    { min: 250, max: 4000, step: 250 },
+    (value) => app.change({ product: value }),
   );
   const pull = slider("pull", "Field strength", { min: 0, max: 1000, step: 50 }, (value) => {
     const isSet = app.state.pulled.length > 0;
@@ -42,7 +45,10 @@ export function energyCard(app: App): HTMLElement {
   });
   const renew = h(
     "button",
-    { type: "button", onclick: () => app.change({ pulled: meanSpins(app), pull: app.state.pull || 200 }) },
+    {
+      type: "button",
+      onclick: () => app.change({ pulled: meanSpins(app), pull: app.state.pull || 200 }),
+    },
     "Take the field from the replicas",
   );
   app.onPose(({ state }) => {
@@ -58,7 +64,11 @@ export function energyCard(app: App): HTMLElement {
     stack,
     ...bars.map(({ row }) => row),
     margin.element,
-    h("p", { class: "quiet" }, "Up to 0.03 margins grow and tests improve; beyond, violated constraints pay for larger margins."),
+    h(
+      "p",
+      { class: "quiet" },
+      "Up to 0.03 margins grow and tests improve; beyond, violated constraints pay for larger margins.",
+    ),
     product.element,
     pull.element,
     h(
@@ -104,7 +114,9 @@ function show(
 }
 
 const number = (value: number): string =>
-  (Math.round(value * 1000) / 1000).toLocaleString("en", { maximumFractionDigits: 2 }).replace("-", "−");
+  (Math.round(value * 1000) / 1000)
+    .toLocaleString("en", { maximumFractionDigits: 2 })
+    .replace("-", "−");
 
 /** Return the mean spin of each weight and bias over all replicas, in hundredths. */
 function meanSpins(app: App): number[] {

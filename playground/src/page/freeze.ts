@@ -33,10 +33,17 @@ export function freezeCard(app: App): HTMLElement {
   };
   app.onPose((posed) => lattice.pose(posed));
   app.onFrame(draw);
-  new ResizeObserver(() => app.frame && draw(app.frame)).observe(canvas.parentElement ?? document.body);
+  new ResizeObserver(() => app.frame && draw(app.frame)).observe(
+    canvas.parentElement ?? document.body,
+  );
   return card(
     "freeze",
     "Watch it freeze",
+    h(
+      "p",
+      { class: "quiet" },
+      "Each square is a weight. Hot, weights flip at random; cooled, they settle where every example gets its answer.",
+    ),
     controls(app),
     h("div", { class: "row spread" }, road.element, status),
     h(
@@ -95,7 +102,13 @@ function controls(app: App): HTMLElement {
     },
     "Cool by schedule",
   );
-  const seed = h("input", { type: "number", id: "seed", min: 0, max: 999999, value: app.state.seed });
+  const seed = h("input", {
+    type: "number",
+    id: "seed",
+    min: 0,
+    max: 999999,
+    value: app.state.seed,
+  });
   seed.addEventListener("change", () => {
     const value = Math.min(999999, Math.max(0, Math.round(Number(seed.value)) || 0));
     app.change({ seed: value });
@@ -123,11 +136,10 @@ function controls(app: App): HTMLElement {
       button("One flip", "Propose bits until one flips", () => app.order({ type: "flip" })),
       button("One sweep", "Propose every bit once", () => app.order({ type: "sweep" })),
       button("Restart", "Start again from random bits", () => app.restart(false)),
-      button("New seed", "Start again with other random numbers", () =>
+      button("New", "Start again with another seed", () =>
         app.change({ seed: app.state.seed + 1 }, true),
       ),
-      h("label", { for: "seed", class: "visually-hidden" }, "Seed"),
-      seed,
+      h("label", { class: "seed" }, "seed", seed),
     ),
     h("div", { class: "row sliders" }, heat.element, auto, speed.element),
   );
@@ -148,26 +160,28 @@ function describe(app: App, frame: Frame): string {
 
 const LANES = [
   ["temperature", "Temperature"],
-  ["energy", "Energy H"],
+  ["energy", "Energy H, on a square-root scale"],
   ["broken", "Violated constraints"],
 ] as const;
-const LANE = 52;
+const LANE = 54;
 const LEFT = 4;
 const RIGHT = 62; // for the present values
 
 function drawChart(canvas: HTMLCanvasElement, width: number, frame: Frame): void {
   const colours = inks();
-  const height = LANES.length * (LANE + 18) + 16;
+  const height = LANES.length * (LANE + 24) + 4;
   const context = sized(canvas, width, height);
-  context.font = "500 10.5px system-ui, sans-serif";
+  context.font = "500 12px system-ui, sans-serif";
   context.textBaseline = "middle";
   const last = Math.max(frame.sweepCount, frame.sweep);
   const across = (sweep: number) => LEFT + ((width - LEFT - RIGHT) * sweep) / last;
   LANES.forEach(([name, title], lane) => {
     const values = frame.history[name];
-    const top = lane * (LANE + 18) + 16;
+    const top = lane * (LANE + 24) + 20;
     const [least, most] = extent(name, values);
-    const up = (value: number) => top + LANE - (LANE * (value - least)) / (most - least);
+    const scale = name === "energy" ? squareRoot : (value: number) => value;
+    const [low, high] = [scale(least), scale(most)];
+    const up = (value: number) => top + LANE - (LANE * (scale(value) - low)) / (high - low);
     const zero = Math.min(top + LANE, Math.max(top, up(Math.max(0, least))));
     context.strokeStyle = colours.line;
     context.lineWidth = 1;
@@ -177,7 +191,7 @@ function drawChart(canvas: HTMLCanvasElement, width: number, frame: Frame): void
     context.stroke();
     context.fillStyle = colours.muted;
     context.textAlign = "left";
-    context.fillText(title, LEFT, top - 8);
+    context.fillText(title, LEFT, top - 10);
     const colour = [colours.second, colours.first, colours.bad][lane]!;
     context.strokeStyle = colour;
     context.lineWidth = 1.6;
@@ -194,15 +208,19 @@ function drawChart(canvas: HTMLCanvasElement, width: number, frame: Frame): void
     context.font = "600 13px system-ui, sans-serif";
     const place = Math.min(top + LANE - 5, Math.max(top + 6, up(Math.max(least, now))));
     context.fillText(shown(now), across(Math.min(frame.sweep, last)) + 7, place);
-    context.font = "500 10.5px system-ui, sans-serif";
+    context.font = "500 12px system-ui, sans-serif";
   });
   context.fillStyle = colours.muted;
   context.textAlign = "right";
   context.fillText(`sweep ${frame.sweep} of ${last}`, width - 2, 8);
 }
 
+const squareRoot = (value: number): number => Math.sign(value) * Math.sqrt(Math.abs(value));
+
 const shown = (value: number): string => {
-  const text = Number.isInteger(value) ? String(value) : value.toFixed(Math.abs(value) < 10 ? 2 : 1);
+  const text = Number.isInteger(value)
+    ? String(value)
+    : value.toFixed(Math.abs(value) < 10 ? 2 : 1);
   return text.replace("-", "−");
 };
 
@@ -211,4 +229,3 @@ function extent(name: string, values: Float64Array): [number, number] {
   const least = Math.min(0, ...values);
   return [least, Math.max(least + 1, ...values)];
 }
-

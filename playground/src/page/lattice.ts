@@ -4,10 +4,10 @@
  */
 
 import { activationsOf, positiveTerms } from "../engine/lifted";
+import { forward, networkOf } from "../engine/network";
 import { Layout } from "../engine/qubo";
 import { type Posed, thermometer } from "../engine/state";
 import { sizeOf, type Topology } from "../engine/topology";
-import { forward, networkOf } from "../engine/network";
 import type { Frame } from "../protocol";
 import { drawImage, inks, prefersStill, sized } from "./dom";
 
@@ -27,7 +27,7 @@ interface Tile {
 }
 
 const GAP = 18; // between columns
-const HEAD = 16; // for the names of layers
+const HEAD = 22; // for the names of layers
 
 export class Lattice {
   private columns: Column[] = [];
@@ -40,7 +40,10 @@ export class Lattice {
 
   pose(posed: Posed): void {
     this.posed = posed;
-    this.columns = columnsOf(posed.topology, posed.state.task === "points" ? posed.state.grades : 0);
+    this.columns = columnsOf(
+      posed.topology,
+      posed.state.task === "points" ? posed.state.grades : 0,
+    );
     this.layout = new Layout(posed.problem);
     this.before = new Uint8Array(0);
   }
@@ -56,7 +59,7 @@ export class Lattice {
     const broken = this.violated(frame);
     const bitRows = frame.road === "qubo" ? this.bitRows(plan.width) : 0;
     const context = sized(this.canvas, plan.width, plan.height + bitRows);
-    context.font = "500 10.5px system-ui, sans-serif";
+    context.font = "500 12px system-ui, sans-serif";
     context.textBaseline = "middle";
     this.drawHeads(context, plan, frame.bits);
     if (isImages) this.drawExamples(context, plan, frame.bits, broken);
@@ -91,7 +94,10 @@ export class Lattice {
       const layout = this.layout!;
       return Array.from({ length: exampleCount * neuronCount }, (_, site) => {
         const form = layout.residual(Math.floor(site / neuronCount), site % neuronCount);
-        const sum = form.variables.reduce((all, i, a) => all + form.values[a]! * bits[i]!, form.constant);
+        const sum = form.variables.reduce(
+          (all, i, a) => all + form.values[a]! * bits[i]!,
+          form.constant,
+        );
         return sum !== 0;
       });
     }
@@ -102,7 +108,7 @@ export class Lattice {
       const node = topology.inputCount + j;
       const k = Math.floor(site / neuronCount);
       const y = activations[k * topology.nodeCount + node]!;
-      return (2 * positive - topology.fanIn[node]! - 1 > 0) !== (y === 1);
+      return 2 * positive - topology.fanIn[node]! - 1 > 0 !== (y === 1);
     });
   }
 
@@ -122,7 +128,11 @@ export class Lattice {
         context.fillStyle = colours.muted;
         context.textAlign = "left";
         const isConv = topology.layers[named]!.kind === "conv";
-        context.fillText(isLast ? "outputs" : isConv ? "filters" : "hidden neurons", left, HEAD / 2 - 1);
+        context.fillText(
+          isLast ? "outputs" : isConv ? "filters" : "hidden neurons",
+          left,
+          HEAD / 2 - 1,
+        );
         if (c > 0) {
           context.strokeStyle = colours.line;
           context.lineWidth = 1;
@@ -139,7 +149,14 @@ export class Lattice {
       bottom -= biasRows * plan.cell;
       bias.forEach((variables, n) => {
         const x = left + (width - perRow * plan.cell) / 2 + (n % perRow) * plan.cell;
-        this.cell(context, bits, variables, x, bottom + Math.floor(n / perRow) * plan.cell, plan.cell);
+        this.cell(
+          context,
+          bits,
+          variables,
+          x,
+          bottom + Math.floor(n / perRow) * plan.cell,
+          plan.cell,
+        );
       });
       bottom -= 4;
       for (const tile of [...column.tiles].reverse()) {
@@ -147,7 +164,14 @@ export class Lattice {
         bottom -= rows * plan.cell;
         tile.cells.forEach((weights, n) => {
           const x = left + (width - tile.columns * plan.cell) / 2 + (n % tile.columns) * plan.cell;
-          this.cell(context, bits, weights, x, bottom + Math.floor(n / tile.columns) * plan.cell, plan.cell);
+          this.cell(
+            context,
+            bits,
+            weights,
+            x,
+            bottom + Math.floor(n / tile.columns) * plan.cell,
+            plan.cell,
+          );
         });
         bottom -= 3;
       }
@@ -246,7 +270,7 @@ export class Lattice {
   ): void {
     const colours = inks();
     context.beginPath();
-    context.arc(x - 9, y, 5.5, 0, 7);
+    context.arc(x - 11, y, 6.5, 0, 7);
     if (bit) {
       context.fillStyle = colours.plus;
       context.fill();
@@ -254,13 +278,13 @@ export class Lattice {
       context.lineWidth = 2.5;
       context.strokeStyle = colours.minus;
       context.beginPath();
-      context.arc(x - 9, y, 4.5, 0, 7);
+      context.arc(x - 11, y, 5.2, 0, 7);
       context.stroke();
     }
     context.fillStyle = isBroken ? colours.bad : colours.muted;
     context.textAlign = "left";
     context.fillText(sum > 0 ? `+${sum}` : `${sum}`.replace("-", "−"), x + 1, y + 0.5);
-    if (isBroken) frameAround(context, x - 18, y - 10, 40, 20);
+    if (isBroken) frameAround(context, x - 21, y - 12, 46, 24);
   }
 
   /** For points: where in the plane each neuron answers +1. */
@@ -288,7 +312,13 @@ export class Lattice {
       const left = plan.lefts[c]! + (plan.widths[c]! - plan.plane) / 2;
       for (const [x, y, label] of points) {
         context.beginPath();
-        context.arc(left + (x * plan.plane) / 100, top + plan.plane - (y * plan.plane) / 100, 1.8, 0, 7);
+        context.arc(
+          left + (x * plan.plane) / 100,
+          top + plan.plane - (y * plan.plane) / 100,
+          1.8,
+          0,
+          7,
+        );
         context.fillStyle = label ? colours.back : colours.ink;
         context.fill();
       }
@@ -343,8 +373,16 @@ export class Lattice {
       context.globalAlpha = 1;
       top += Math.ceil(wrong.length / perRow) * 7 + 14;
     };
-    strip(`count bits: ${wrongNeurons} of ${broken.length} neurons miscounted`, starts[3]!, wrongCounts);
-    strip(`product bits: ${failed} of ${wrongProducts.length} differ from weight × activation`, starts[4]!, wrongProducts);
+    strip(
+      `count bits: ${wrongNeurons} of ${broken.length} neurons miscounted`,
+      starts[3]!,
+      wrongCounts,
+    );
+    strip(
+      `product bits: ${failed} of ${wrongProducts.length} differ from weight × activation`,
+      starts[4]!,
+      wrongProducts,
+    );
   }
 }
 
@@ -379,41 +417,58 @@ interface Plan {
 
 /** Choose the largest cells with which the picture fits the room. */
 function planOf(posed: Posed, columns: readonly Column[], room: number): Plan {
-  let plan = planWith(posed, columns, 12);
-  for (let cell = 11; cell >= 5 && plan.width > room; cell--) plan = planWith(posed, columns, cell);
+  let plan = planWith(posed, columns, 17);
+  for (let cell = 16; cell >= 6 && plan.width > room; cell--) plan = planWith(posed, columns, cell);
   return plan;
 }
 
 function planWith(posed: Posed, columns: readonly Column[], cell: number): Plan {
   const { state } = posed;
   const isImages = state.task === "images";
-  const map = Math.max(6, cell - 1);
-  const thumb = Math.max(4, Math.min(7, cell - 2));
-  const plane = Math.max(44, Math.min(84, cell * 7));
+  const map = Math.max(6, Math.min(12, cell - 1));
+  const thumb = Math.max(3, Math.min(8, cell - 5));
+  const plane = Math.max(44, Math.min(96, cell * 7));
   const widths = columns.map((column) =>
     Math.max(
-      42,
+      cell > 9 ? 52 : 42,
       ...column.tiles.map((tile) => tile.columns * cell),
       column.mapColumns * map,
       isImages ? 0 : plane,
     ),
   );
   const lefts: number[] = [];
-  let left = isImages ? state.side * thumb + 40 : 0;
+  let left = isImages ? state.side * thumb + 36 : 0;
   for (const width of widths) {
     lefts.push(left);
     left += width + GAP;
   }
   const heights = columns.map((column) => {
-    const tiles = column.tiles.map((tile) => Math.ceil(tile.cells.length / tile.columns) * cell + 3);
-    const biasRows = Math.ceil(column.biases.length / Math.min(column.mapColumns, column.biases.length));
+    const tiles = column.tiles.map(
+      (tile) => Math.ceil(tile.cells.length / tile.columns) * cell + 3,
+    );
+    const biasRows = Math.ceil(
+      column.biases.length / Math.min(column.mapColumns, column.biases.length),
+    );
     return tiles.reduce((sum, height) => sum + height, 0) + biasRows * cell + 14;
   });
-  const maps = columns.map(({ neurons, mapColumns }) => Math.ceil(neurons.length / mapColumns) * map);
+  const maps = columns.map(
+    ({ neurons, mapColumns }) => Math.ceil(neurons.length / mapColumns) * map,
+  );
   const head = Math.max(...heights);
   const row = Math.max(state.side * thumb, 26, ...maps) + 12;
   const body = isImages ? posed.inputs.length * row : plane + 16;
-  return { cell, map, thumb, plane, head, row, lefts, widths, width: left - GAP, height: HEAD + head + body };
+  return {
+    cell,
+    map,
+    thumb,
+    plane,
+    head,
+    row,
+    lefts,
+    widths,
+    width: left - GAP,
+    height: HEAD + head + body,
+  };
 }
 
 function columnsOf(topology: Topology, grades: number): Column[] {
@@ -441,9 +496,9 @@ function columnsOf(topology: Topology, grades: number): Column[] {
         tiles: tilesOf(topology, arcs[neurons[0]!]!, skipped, inner, outer),
         biases: neurons.map((one) => [
           topology.weightCount + one - topology.inputCount,
-          ...arcs[one]!
-            .filter((arc) => topology.sourceOf[arc] === topology.columnCount && topology.hasConstant)
-            .map((arc) => topology.weightOf[arc]!),
+          ...arcs[one]!.filter(
+            (arc) => topology.sourceOf[arc] === topology.columnCount && topology.hasConstant,
+          ).map((arc) => topology.weightOf[arc]!),
         ]),
         layer: index,
       });
@@ -469,10 +524,11 @@ function tilesOf(
     bySource.set(source, [...(bySource.get(source) ?? []), topology.weightOf[arc]!]);
   }
   const own = [...bySource].filter(([source]) => source >= skipped).map(([, weights]) => weights);
-  const fromInputs = [...bySource].filter(([source]) => source < skipped).map(([, weights]) => weights);
+  const fromInputs = [...bySource]
+    .filter(([source]) => source < skipped)
+    .map(([, weights]) => weights);
   const tiles: Tile[] = [];
   if (fromInputs.length) tiles.push({ cells: fromInputs, columns: outer });
   tiles.push({ cells: own, columns: inner });
   return tiles;
 }
-

@@ -10,7 +10,7 @@ export function networkCard(app: App): HTMLElement {
   const chosen = h(
     "select",
     { id: "network", onchange: () => choose(chosen.value) },
-    h("option", { value: "" }, "layers by hand"),
+    h("option", { value: "" }, "by hand"),
     h(
       "optgroup",
       { label: "Networks of the paper" },
@@ -25,7 +25,8 @@ export function networkCard(app: App): HTMLElement {
     if (!written) return;
     const networks = { ...app.state.networks, [app.state.task]: written };
     const problem = topologyOf(app.state, written);
-    const sentence = typeof problem === "string" ? problem : app.change({ networks, pulled: [], pull: 0 });
+    const sentence =
+      typeof problem === "string" ? problem : app.change({ networks, pulled: [], pull: 0 });
     setText(note, sentence ? `${sentence[0]!.toUpperCase()}${sentence.slice(1)}.` : "");
   };
   app.onPose((posed) => {
@@ -37,12 +38,16 @@ export function networkCard(app: App): HTMLElement {
     showLayers(rows, layers, posed.state.task === "images", choose);
     showCounts(counts, app);
   });
-  app.onFrame(() => showCounts(counts, app));
+  let couplings: number | undefined;
+  app.onFrame(({ roads }) => {
+    if (roads.qubo?.couplings !== couplings) showCounts(counts, app);
+    couplings = roads.qubo?.couplings;
+  });
   return card(
     "network-card",
     "Choose the network",
     h("label", { for: "network", class: "field" }, h("span", {}, "Network"), chosen),
-    rows,
+    h("details", {}, h("summary", {}, "Layers by hand"), rows),
     note,
     h("p", { class: "quiet" }, "In the paper's notation: ", text),
     counts,
@@ -55,8 +60,16 @@ function showCounts(list: HTMLElement, app: App): void {
   const entries: [string, string, string][] = [
     ["neurons", "inputs included", size.nodes.toLocaleString("en")],
     ["connections", "", size.arcs.toLocaleString("en")],
-    ["binary variables", "weights, biases, hidden activations, products", size.binary.toLocaleString("en")],
-    ["integer variables", "one count for each neuron and example", size.integer.toLocaleString("en")],
+    [
+      "binary variables",
+      "weights, biases, hidden activations, products",
+      size.binary.toLocaleString("en"),
+    ],
+    [
+      "integer variables",
+      "one count for each neuron and example",
+      size.integer.toLocaleString("en"),
+    ],
     ["constraints", "", size.constraints.toLocaleString("en")],
     ["bits of the QUBO", "", size.variables.toLocaleString("en")],
     ["couplings", "pairs of bits with a coefficient", couplings?.toLocaleString("en") ?? "–"],
@@ -90,13 +103,16 @@ function showLayers(
     {
       type: "button",
       disabled: layers.length > 4,
-      onclick: () => choose(notation([...layers.slice(0, -1), dense(4), layers[layers.length - 1]!])),
+      onclick: () =>
+        choose(notation([...layers.slice(0, -1), dense(4), layers[layers.length - 1]!])),
     },
     "Add layer",
   );
   const last = layers.length - 1;
   rows.replaceChildren(
-    ...layers.map((layer, n) => layerRow(layer, n, n === last, hasImages, last > 1, (one) => change(n, one))),
+    ...layers.map((layer, n) =>
+      layerRow(layer, n, n === last, hasImages, last > 1, (one) => change(n, one)),
+    ),
     add,
   );
   document.getElementById(focused)?.focus();
@@ -110,14 +126,21 @@ function layerRow(
   isRemovable: boolean,
   change: (layer: Layer | null) => void,
 ): HTMLElement {
-  const number = (name: string, value: number, min: number, max: number, set: (value: number) => Layer) => {
+  const number = (
+    name: string,
+    value: number,
+    min: number,
+    max: number,
+    set: (value: number) => Layer,
+  ) => {
     const input = h("input", {
       type: "number",
       id: `layer-${n}-${name}`,
       min,
       max,
       value,
-      onchange: () => change(set(Math.min(max, Math.max(min, Math.round(Number(input.value)) || min)))),
+      onchange: () =>
+        change(set(Math.min(max, Math.max(min, Math.round(Number(input.value)) || min)))),
     });
     return h("label", { for: `layer-${n}-${name}` }, h("span", {}, name), input);
   };
@@ -160,7 +183,12 @@ function layerRow(
       isRemovable &&
       h(
         "button",
-        { type: "button", class: "plain", "aria-label": `Remove layer ${n + 1}`, onclick: () => change(null) },
+        {
+          type: "button",
+          class: "plain",
+          "aria-label": `Remove layer ${n + 1}`,
+          onclick: () => change(null),
+        },
         "×",
       ),
   );

@@ -85,7 +85,12 @@ export function learnCard(app: App): HTMLElement {
       step.title,
     ),
   );
-  const body = h("div", { class: "step", hidden: true }, h("div", {}, title, text, look), demo.element);
+  const body = h(
+    "div",
+    { class: "step", hidden: true },
+    h("div", {}, title, text, look),
+    demo.element,
+  );
   let open = -1;
   const go = (n: number) => {
     open = open === n ? -1 : n;
@@ -145,9 +150,21 @@ function neuronDemo(): { element: HTMLElement; show(kind: "sum" | "count" | null
     const table = h(
       "table",
       {},
-      row("inputs", ...inputs.map((value, i) => cell(`input ${i + 1}`, value, () => (inputs[i]! *= -1))), ""),
-      row("weights", ...weights.map((value, i) => cell(`weight ${i + 1}`, value, () => (weights[i]! *= -1))), ""),
-      row("terms", ...terms.slice(0, 5).map(sign), cell("bias", bias, () => (bias = -bias))),
+      row(
+        "inputs",
+        ...inputs.map((value, i) => cell(`input ${i + 1}`, value, () => (inputs[i]! *= -1))),
+        "",
+      ),
+      row(
+        "weights",
+        ...weights.map((value, i) => cell(`weight ${i + 1}`, value, () => (weights[i]! *= -1))),
+        "",
+      ),
+      row(
+        "terms",
+        ...terms.slice(0, 5).map(sign),
+        cell("bias", bias, () => (bias = -bias)),
+      ),
     );
     const [four, two, one] = [positive >> 2, (positive >> 1) & 1, positive & 1];
     const result =
@@ -160,7 +177,12 @@ function neuronDemo(): { element: HTMLElement; show(kind: "sum" | "count" | null
             h("span", { class: "low-bits" }, `${two}${one}`),
             `. The top bit is ${four}, so the answer is ${sign(four ? 1 : -1)}.`,
           )
-        : h("p", {}, `The last term is the bias. Sum ${sum > 0 ? "+" : ""}${sum}`.replace("-", "−"), h("strong", {}, ` → ${sign(sum > 0 ? 1 : -1)}`));
+        : h(
+            "p",
+            {},
+            `The last term is the bias. Sum ${sum > 0 ? "+" : ""}${sum}`.replace("-", "−"),
+            h("strong", {}, ` → ${sign(sum > 0 ? 1 : -1)}`),
+          );
     element.replaceChildren(table, result);
     if (focus)
       [...element.querySelectorAll("button")]

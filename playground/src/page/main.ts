@@ -42,11 +42,9 @@ function build(app: App): void {
       h(
         "div",
         { class: "grid" },
-        h("div", { class: "side" }, taskCard(app), networkCard(app)),
-        freezeCard(app),
-        voteCard(app),
-        roadsCard(app),
-        energyCard(app),
+        h("div", { class: "column" }, taskCard(app), networkCard(app)),
+        h("div", { class: "column" }, freezeCard(app), roadsCard(app)),
+        h("div", { class: "column" }, voteCard(app), energyCard(app)),
         takeCard(app),
       ),
     );

@@ -35,7 +35,10 @@ export function roadsCard(app: App): HTMLElement {
     lanes.lifted.show(frame);
     drawShares(chart, chart.parentElement!.clientWidth, frame);
     if (frame.isRunning && frame.rate)
-      setText(speed, `${(frame.rate / 1e6).toFixed(1)} million proposals a second on both roads together.`);
+      setText(
+        speed,
+        `${(frame.rate / 1e6).toFixed(1)} million proposals a second on both roads together.`,
+      );
   });
   return card(
     "roads",
@@ -43,7 +46,7 @@ export function roadsCard(app: App): HTMLElement {
     h(
       "p",
       {},
-      "The same problem, the same temperatures, the same number of sweeps. A square is a replica: the darker, the higher its energy; green with a tick when every constraint holds. Choose one to see it above.",
+      "The same problem, the same temperatures, the same number of sweeps. A square is a replica: the redder, the more constraints it violates; green with a tick when all hold. Choose one to see it above.",
     ),
     h("div", { class: "lanes" }, lanes.qubo.element, lanes.lifted.element),
     h("div", { class: "chart" }, chart),
@@ -97,25 +100,32 @@ class LaneView {
     this.buttons.forEach((button, replica) => {
       const broken = lane.broken[replica]!;
       const isShown = frame.road === this.road && frame.replica === replica;
+      const hot = broken ? 0.15 + 0.85 * Math.sqrt(broken / most) : 0;
+      const key = `${broken} ${isShown} ${hot.toFixed(2)}`;
+      if (button.dataset["shown"] === key) return;
+      button.dataset["shown"] = key;
       button.classList.toggle("solved", broken === 0);
       button.setAttribute("aria-pressed", String(isShown));
-      button.style.setProperty("--hot", String(broken ? 0.15 + (0.85 * broken) / most : 0));
-      const label = `Replica ${replica + 1}: ${broken ? `${broken} violated` : "every constraint holds"}`;
-      if (button.getAttribute("aria-label") !== label) button.setAttribute("aria-label", label);
+      button.style.setProperty("--hot", hot.toFixed(2));
+      const holds = broken ? `${broken} violated` : "every constraint holds";
+      button.setAttribute("aria-label", `Replica ${replica + 1}: ${holds}`);
     });
     setText(this.score, `${lane.feasible} of ${count} at zero violations`);
     const number = (value: number) => value.toLocaleString("en");
-    setText(this.facts, `${number(lane.variables)} bits, ${number(lane.flips)} flips, ${number(lane.proposals)} proposals`);
+    setText(
+      this.facts,
+      `${number(lane.variables)} bits, ${number(lane.flips)} flips, ${number(lane.proposals)} proposals`,
+    );
   }
 }
 
 function drawShares(canvas: HTMLCanvasElement, width: number, frame: Frame): void {
   const colours = inks();
-  const height = 92;
+  const height = 100;
   const context = sized(canvas, width, height);
-  context.font = "500 10.5px system-ui, sans-serif";
+  context.font = "500 12px system-ui, sans-serif";
   context.textBaseline = "middle";
-  const [top, bottom, right] = [18, height - 8, width - 44];
+  const [top, bottom, right] = [24, height - 8, width - 48];
   context.fillStyle = colours.muted;
   context.fillText("Share of replicas at zero violations, by sweep", 0, 7);
   const last = Math.max(frame.sweepCount, frame.sweep);

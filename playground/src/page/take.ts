@@ -41,13 +41,18 @@ export function takeCard(app: App): HTMLElement {
     if (text !== shown) setText(code, text);
     shown = text;
   };
+  let asked = "";
   app.onPose(show);
-  app.onFrame(show);
+  app.onFrame(({ generation, replica, road }) => {
+    const key = `${generation} ${replica} ${road}`;
+    if (asked !== key) show();
+    asked = key;
+  });
   const committee = button("save-committee", "Committee (.qubonn)", () =>
     save("committee.qubonn", () => committeeFile(app.committee)),
   );
-  app.onFrame(() => {
-    committee.disabled = app.committee.length === 0;
+  app.onFrame((frame) => {
+    committee.disabled = !frame.roads[frame.road]?.feasible;
   });
   return card(
     "take",
@@ -55,7 +60,9 @@ export function takeCard(app: App): HTMLElement {
     h(
       "div",
       { class: "row" },
-      button("save-network", "Network (.qubonn)", () => save("network.qubonn", () => networkFile(app.network))),
+      button("save-network", "Network (.qubonn)", () =>
+        save("network.qubonn", () => networkFile(app.network)),
+      ),
       committee,
       button("save-c", "C", () => save("network.c", () => cSource(app.network))),
       button("save-verilog", "Verilog", () => save("network.v", () => verilogSource(app.network))),

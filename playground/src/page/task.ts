@@ -98,13 +98,18 @@ function imagesView(app: App): HTMLElement {
     { id: "side", onchange: () => resize(app, Number(size.value)) },
     ...[5, 6, 7, 8].map((side) => h("option", { value: side }, `${side} × ${side}`)),
   );
-  let entries: { root: HTMLElement; pixels: Pixels; name: HTMLInputElement; remove: HTMLButtonElement }[] = [];
+  let entries: {
+    root: HTMLElement;
+    pixels: Pixels;
+    name: HTMLInputElement;
+    remove: HTMLButtonElement;
+  }[] = [];
   let pending = 0;
   const change = (n: number, image: Image) => {
     const classes = app.state.classes.map((one, i) => (i === n ? { ...one, image } : one));
     app.state = { ...app.state, classes };
     clearTimeout(pending);
-    pending = setTimeout(() => app.change({}), 120); // one new start for a stroke
+    pending = window.setTimeout(() => app.change({}), 120); // one new start for a stroke
   };
   app.onPose(({ state }) => {
     while (entries.length < state.classes.length) entries.push(entry(app, entries.length, change));
@@ -124,7 +129,14 @@ function imagesView(app: App): HTMLElement {
     {},
     h("p", { class: "quiet" }, "One image for each class. Click or drag to change pixels."),
     list,
-    h("div", { class: "row" }, add, reset, h("label", { for: "side", class: "visually-hidden" }, "Size of images"), size),
+    h(
+      "div",
+      { class: "row" },
+      add,
+      reset,
+      h("label", { for: "side", class: "visually-hidden" }, "Size of images"),
+      size,
+    ),
   );
 }
 
@@ -141,10 +153,20 @@ function entry(app: App, n: number, change: (n: number, image: Image) => void) {
   });
   const remove = h(
     "button",
-    { type: "button", class: "plain", "aria-label": `Remove class ${n + 1}`, onclick: () => removeClass(app, n) },
+    {
+      type: "button",
+      class: "plain",
+      "aria-label": `Remove class ${n + 1}`,
+      onclick: () => removeClass(app, n),
+    },
     "×",
   );
-  const root = h("div", { class: "class" }, pixels.element, h("div", { class: "caption" }, name, remove));
+  const root = h(
+    "div",
+    { class: "class" },
+    pixels.element,
+    h("div", { class: "caption" }, name, remove),
+  );
   return { root, pixels, name, remove };
 }
 
@@ -178,8 +200,17 @@ function resetClasses(app: App): void {
 
 function resize(app: App, side: number): void {
   const { side: before, classes, drawnTests } = app.state;
-  const fit = <T extends { image: Image }>(one: T) => ({ ...one, image: resized(one.image, before, side) });
-  app.change({ side, classes: classes.map(fit), drawnTests: drawnTests.map(fit), pulled: [], pull: 0 });
+  const fit = <T extends { image: Image }>(one: T) => ({
+    ...one,
+    image: resized(one.image, before, side),
+  });
+  app.change({
+    side,
+    classes: classes.map(fit),
+    drawnTests: drawnTests.map(fit),
+    pulled: [],
+    pull: 0,
+  });
 }
 
 // ---- points ----
@@ -197,8 +228,11 @@ function pointsView(app: App): HTMLElement {
   let chosen = 0;
   let cursor: [number, number] = [50, 50];
   const classes = h("div", { class: "choice", role: "group", "aria-label": "Class of new points" });
-  const grades = slider("grades", "Thresholds for each coordinate", { min: 3, max: 9, step: 1 }, (value) =>
-    app.change({ grades: value, pulled: [], pull: 0 }),
+  const grades = slider(
+    "grades",
+    "Thresholds for each coordinate",
+    { min: 3, max: 9, step: 1 },
+    (value) => app.change({ grades: value, pulled: [], pull: 0 }),
   );
   const note = h("p", { class: "quiet", "aria-live": "polite" });
   const change = (points: readonly Point[]) => {
@@ -226,7 +260,9 @@ function pointsView(app: App): HTMLElement {
     else change([...app.state.points, [x, y, chosen]]);
   });
   canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: [-3, 0], ArrowRight: [3, 0], ArrowUp: [0, 3], ArrowDown: [0, -3] }[event.key];
+    const step = { ArrowLeft: [-3, 0], ArrowRight: [3, 0], ArrowUp: [0, 3], ArrowDown: [0, -3] }[
+      event.key
+    ];
     const isOurs = step || ["Enter", " ", "Delete", "Backspace"].includes(event.key);
     if (!isOurs) return;
     event.preventDefault();
@@ -235,7 +271,8 @@ function pointsView(app: App): HTMLElement {
         Math.min(100, Math.max(0, cursor[0] + step[0]!)),
         Math.min(100, Math.max(0, cursor[1] + step[1]!)),
       ];
-    else if (event.key === "Enter" || event.key === " ") change([...app.state.points, [...cursor, chosen]]);
+    else if (event.key === "Enter" || event.key === " ")
+      change([...app.state.points, [...cursor, chosen]]);
     else removeAt(nearest(...cursor)[0]);
     draw();
   });
@@ -248,19 +285,36 @@ function pointsView(app: App): HTMLElement {
     const buttons = Array.from({ length: pointClasses }, (_, n) =>
       h(
         "button",
-        { type: "button", "aria-pressed": String(n === chosen), onclick: () => ((chosen = n), showClasses()) },
+        {
+          type: "button",
+          "aria-pressed": String(n === chosen),
+          onclick: () => {
+            chosen = n;
+            showClasses();
+          },
+        },
         h("span", { class: `dot dot-${n}` }),
         className(n),
       ),
     );
     const fewer = h(
       "button",
-      { type: "button", "aria-label": "Fewer classes", disabled: pointClasses <= 2, onclick: () => setClasses(app, -1) },
+      {
+        type: "button",
+        "aria-label": "Fewer classes",
+        disabled: pointClasses <= 2,
+        onclick: () => setClasses(app, -1),
+      },
       "−",
     );
     const more = h(
       "button",
-      { type: "button", "aria-label": "More classes", disabled: pointClasses >= 4, onclick: () => setClasses(app, 1) },
+      {
+        type: "button",
+        "aria-label": "More classes",
+        disabled: pointClasses >= 4,
+        onclick: () => setClasses(app, 1),
+      },
       "+",
     );
     const focused = classes.contains(document.activeElement);
@@ -292,7 +346,11 @@ function pointsView(app: App): HTMLElement {
     canvas,
     note,
     grades.element,
-    h("p", { class: "quiet" }, "The colours behind the points are the answers of all feasible networks together."),
+    h(
+      "p",
+      { class: "quiet" },
+      "The colours behind the points are the answers of all feasible networks together.",
+    ),
   );
 }
 
@@ -324,7 +382,12 @@ function drawRegions(context: CanvasRenderingContext2D, app: App, size: number):
   context.globalAlpha = 1;
 }
 
-export function drawPoints(context: CanvasRenderingContext2D, app: App, size: number, radius = 5): void {
+export function drawPoints(
+  context: CanvasRenderingContext2D,
+  app: App,
+  size: number,
+  radius = 5,
+): void {
   const colours = inks();
   for (const [x, y, label] of app.state.points) {
     context.beginPath();
@@ -336,4 +399,3 @@ export function drawPoints(context: CanvasRenderingContext2D, app: App, size: nu
     context.stroke();
   }
 }
-

@@ -1,7 +1,7 @@
 /** The vote: test images, and an image drawn by hand, classified by one network and by all. */
 
 import type { Image } from "../engine/images";
-import { forward, majority, nearestClass, type Network, votes } from "../engine/network";
+import { forward, majority, type Network, nearestClass, votes } from "../engine/network";
 import type { Labelled } from "../engine/state";
 import type { Flips, Frame } from "../protocol";
 import type { App } from "./app";
@@ -22,7 +22,10 @@ export function voteCard(app: App): HTMLElement {
     counted = performance.now();
     const members = app.committee;
     tests.show([app.network], members, single, all);
-    setText(all.name, members.length ? `vote of ${members.length} feasible` : "no feasible replica yet");
+    setText(
+      all.name,
+      members.length ? `vote of ${members.length} feasible` : "no feasible replica yet",
+    );
     pad.show(frame);
   };
   app.onPose(({ state }) => {
@@ -76,9 +79,21 @@ class Tests {
     this.shown = tests;
     this.buttons = tests.map(({ image }, n) => {
       const canvas = h("canvas", {});
-      const cell = Math.max(2, Math.floor(20 / state.side));
-      const button = h("button", { type: "button", onclick: () => this.load(this.shown[n]!.image) }, canvas);
-      drawImage(sized(canvas, state.side * cell, state.side * cell), image, state.side, 0, 0, cell + 0.001);
+      const cell = Math.max(2, Math.floor(22 / state.side));
+      const button = h(
+        "button",
+        { type: "button", onclick: () => this.load(this.shown[n]!.image) },
+        canvas,
+      );
+      drawImage(
+        sized(canvas, state.side * cell, state.side * cell),
+        image,
+        state.side,
+        0,
+        0,
+        cell,
+        0,
+      );
       return button;
     });
     this.grid.replaceChildren(...this.buttons);
@@ -102,7 +117,9 @@ class Tests {
     let [rightAlone, rightTogether] = [0, 0];
     examples.forEach(({ image, label }, n) => {
       const alone = nearestClass(codewords, majority(votes(network, image)));
-      const together = members.length ? nearestClass(codewords, majority(votes(members, image))) : -1;
+      const together = members.length
+        ? nearestClass(codewords, majority(votes(members, image)))
+        : -1;
       rightAlone += Number(alone === label);
       rightTogether += Number(together === label);
       const button = isImages ? this.buttons[n] : undefined;
@@ -113,7 +130,8 @@ class Tests {
       const name = `Test image of ${classNames[label]}${votedAs}`;
       if (button.getAttribute("aria-label") !== name) button.setAttribute("aria-label", name);
     });
-    const percent = (right: number) => `${Math.round((100 * right) / Math.max(1, examples.length))} %`;
+    const percent = (right: number) =>
+      `${Math.round((100 * right) / Math.max(1, examples.length))} %`;
     setText(single.value, percent(rightAlone));
     setText(all.value, members.length ? percent(rightTogether) : "–");
     setText(single.name, isImages ? "one network, test images" : "one network, points drawn");
@@ -128,7 +146,10 @@ class Pad {
   private image: Image = [];
   private flips: { single: Flips; all: Flips | null } | null = null;
   private probed = "";
-  private readonly label = h("select", { id: "pad-label", "aria-label": "Class of the drawn image" });
+  private readonly label = h("select", {
+    id: "pad-label",
+    "aria-label": "Class of the drawn image",
+  });
 
   constructor(
     private readonly app: App,
@@ -154,7 +175,13 @@ class Pad {
       { class: "pad" },
       h("h3", {}, "Draw an image"),
       h("div", { class: "pad-row" }, this.pixels.element, this.answers),
-      h("div", { class: "row" }, h("label", { for: "pad-label", class: "quiet" }, "as class"), this.label, add),
+      h(
+        "div",
+        { class: "row" },
+        h("label", { for: "pad-label", class: "quiet" }, "as class"),
+        this.label,
+        add,
+      ),
     );
   }
 
@@ -187,12 +214,17 @@ class Pad {
     const { outputCount, nodeCount } = topology;
     const alone = nearestClass(codewords, pass.activations.slice(nodeCount - outputCount));
     const margin = Math.min(...pass.sums.slice(-outputCount).map(Math.abs));
-    const single = line("One network", classNames[alone]!, [`least output margin ${margin}`, flipText(this.flips?.single)]);
+    const single = line("One network", classNames[alone]!, [
+      `least output margin ${margin}`,
+      flipText(this.flips?.single),
+    ]);
     let all = line("Vote", "–", ["no feasible replica yet"]);
     if (members.length) {
       const sums = votes(members, image);
       const together = nearestClass(codewords, majority(sums));
-      const agreeing = members.filter((one) => nearestClass(codewords, majority(votes([one], image))) === together);
+      const agreeing = members.filter(
+        (one) => nearestClass(codewords, majority(votes([one], image))) === together,
+      );
       const shares = `${agreeing.length} of ${members.length} say so themselves`;
       all = line("Vote", classNames[together]!, [shares, flipText(this.flips?.all)]);
     }
@@ -218,7 +250,13 @@ class Pad {
 
 function line(who: string, answer: string, facts: readonly string[]): HTMLElement {
   const texts = facts.filter(Boolean).map((fact) => h("span", { class: "quiet" }, fact));
-  return h("div", { class: "answer" }, h("span", { class: "who" }, who), h("strong", {}, answer), ...texts);
+  return h(
+    "div",
+    { class: "answer" },
+    h("span", { class: "who" }, who),
+    h("strong", {}, answer),
+    ...texts,
+  );
 }
 
 function flipText(flips: Flips | null | undefined): string {

@@ -4,7 +4,8 @@ import type { Network } from "../engine/network";
 
 /** Return a C99 file: void network(const signed char *x, signed char *y). */
 export function cSource({ topology, spins }: Network): string {
-  const { columnCount, inputCount, nodeCount, outputCount, sourceOf, targetOf, weightOf } = topology;
+  const { columnCount, inputCount, nodeCount, outputCount, sourceOf, targetOf, weightOf } =
+    topology;
   const arcs = [...sourceOf.keys()].map((arc) => ({
     source: sourceOf[arc]!,
     target: targetOf[arc]!,

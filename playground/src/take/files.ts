@@ -2,7 +2,7 @@
 
 import type { Network } from "../engine/network";
 import { type Problem, UNIT } from "../engine/problem";
-import { type Qubo, couplingCount } from "../engine/qubo";
+import { couplingCount, type Qubo } from "../engine/qubo";
 import type { Topology } from "../engine/topology";
 import { npz, type Part } from "./npz";
 
@@ -110,7 +110,7 @@ function labels(problem: Problem): string[] {
 
 /** Return what each variable of the QUBO is called on the page. */
 export function variableName(problem: Problem, i: number): string {
-  return labels(problem)[i]!.replace(/[[\]"]/g, "").replace(/,/g, "");
+  return labels(problem)
+    [i]!.replace(/[[\]"]/g, "")
+    .replace(/,/g, "");
 }
-
-

@@ -7,7 +7,7 @@ import { notation } from "../engine/topology";
 
 /** Return a program that ends with the energy of one replica of one view. */
 export function snippet(posed: Posed, replica: number): string {
-  const { state, topology } = posed;
+  const { state } = posed;
   const lines = [
     "import numpy as np",
     "import qubonn as qn",
@@ -24,13 +24,14 @@ export function snippet(posed: Posed, replica: number): string {
     "result = qn.train(problem, seed=0)  # the same problem, faster",
     "print(result.is_feasible)",
   ];
-  if (state.task === "images" && !topology.hasSkips) lines.push(...tests(posed));
+  if (state.task === "images") lines.push(...tests(posed));
   return `${lines.join("\n")}\n`;
 }
 
 function images({ state, classNames }: Posed): string[] {
   const rows = state.classes.map(
-    ({ image }, n) => `    (${JSON.stringify(classNames[n])}, "${drawnRows(image, state.side).join(" ")}"),`,
+    ({ image }, n) =>
+      `    (${JSON.stringify(classNames[n])}, "${drawnRows(image, state.side).join(" ")}"),`,
   );
   return [
     "drawings = [",
@@ -95,7 +96,8 @@ function problem({ state, problem, topology }: Posed): string[] {
 
 function wrapped(values: readonly number[]): string[] {
   const lines: string[] = [];
-  for (let i = 0; i < values.length; i += 16) lines.push(`    ${values.slice(i, i + 16).join(", ")},`);
+  for (let i = 0; i < values.length; i += 16)
+    lines.push(`    ${values.slice(i, i + 16).join(", ")},`);
   return lines;
 }
 

@@ -257,8 +257,8 @@ class _Lifted:
         known = variables.known_bits
         places = len(bits) + np.arange(known.size).reshape(known.shape)
         free = variables.activation_variables
-        self.place = np.where(free < 0, places, free).tolist()
-        self.values = bits + known.reshape(-1).tolist()
+        self.place: list[list[int]] = np.where(free < 0, places, free).tolist()
+        self.values: list[int] = bits + known.reshape(-1).tolist()
         self.sites = [self._sites(variable) for variable in range(len(bits))]
 
     @property
