@@ -7,6 +7,7 @@ export type Order =
   | { readonly type: "pose"; readonly state: State; readonly generation: number }
   | { readonly type: "run"; readonly rate: number } // sweeps a second; Infinity: as many as possible
   | { readonly type: "pause" }
+  | { readonly type: "drawn" } // the last frame is on the screen; the next one may come
   | { readonly type: "flip" }
   | { readonly type: "sweep" }
   | { readonly type: "show"; readonly road: Road; readonly replica: number }

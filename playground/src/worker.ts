@@ -24,6 +24,7 @@ class Session {
   private replica = 0;
   private flipped = -1;
   private rate = 0;
+  private isAhead = false; // a frame was sent that is not yet drawn
 
   constructor(
     readonly posed: Posed,
@@ -34,6 +35,10 @@ class Session {
   }
 
   obey(order: Order): void {
+    if (order.type === "drawn") {
+      this.isAhead = false;
+      return;
+    }
     if (order.type === "run") [this.isRunning, this.sweepsPerSecond] = [true, order.rate];
     if (order.type === "heat") this.race.byHand = order.temperature;
     if (order.type === "show") [this.road, this.replica] = [order.road, order.replica];
@@ -63,7 +68,7 @@ class Session {
     const seconds = Math.max(performance.now() - start, 0.05) / 1000;
     if (this.proposals > before) this.rate = (this.proposals - before) / seconds;
     if (this.race.isDone) this.isRunning = false;
-    this.show();
+    if (!this.isAhead || !this.isRunning) this.show();
     return this.isRunning;
   }
 
@@ -79,6 +84,7 @@ class Session {
 
   private show(): void {
     const { race, lane } = this;
+    this.isAhead = true;
     const shown = lane.replicas[Math.min(this.replica, lane.replicas.length - 1)]!;
     const r = lane.replicas.indexOf(shown);
     const count = this.posed.problem.starts[2]!;
@@ -155,6 +161,7 @@ port.onmessage = ({ data: order }) => {
     session?.obey(order);
   } else if (order.type === "probe") probe(order);
   else session?.obey(order);
+  if (order.type === "drawn") return;
   clearTimeout(timer);
   loop();
 };

@@ -32,7 +32,6 @@ interface Case {
   field?: number[];
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the file has many shapes
 const vectors: any = JSON.parse(readFileSync("tests/vectors.json", "utf8"));
 
 function topologyOf(one: Pick<Case, "notation" | "inputs" | "outputs">): Topology {

@@ -112,6 +112,7 @@ export class App {
       if (!this.isWaiting) return;
       this.isWaiting = false;
       for (const listener of this.framing) listener(this.frame!);
+      this.order({ type: "drawn" });
     };
     requestAnimationFrame(draw);
     setTimeout(draw, 250); // pages in the background get no animation frames

@@ -145,7 +145,7 @@ export function inks(): Inks {
     good: get("good"),
     first: get("first"),
     second: get("second"),
-    classes: [get("plus"), get("minus"), get("good"), get("third")],
+    classes: ["a", "b", "c", "d"].map((letter) => get(`class-${letter}`)),
   };
   return cached;
 }
@@ -187,6 +187,19 @@ export function drawImage(
     const y = top + Math.floor(place / columns) * cell;
     context.fillRect(x, y, cell - gap, cell - gap);
   });
+}
+
+/** Follow the width of an element; reading it for every frame would force layouts. */
+export function watchedWidth(element: HTMLElement, onChange = (): void => {}): () => number {
+  let width = 0;
+  new ResizeObserver(() => {
+    width = element.clientWidth;
+    onChange();
+  }).observe(element);
+  return () => {
+    width ||= element.clientWidth;
+    return width;
+  };
 }
 
 export const prefersStill = (): boolean =>

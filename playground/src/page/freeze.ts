@@ -2,7 +2,7 @@
 
 import type { Frame } from "../protocol";
 import { type App, RATE_NAMES } from "./app";
-import { card, choice, h, inks, setText, sized, slider } from "./dom";
+import { card, choice, h, inks, setText, sized, slider, watchedWidth } from "./dom";
 import { Lattice } from "./lattice";
 
 export function freezeCard(app: App): HTMLElement {
@@ -10,6 +10,17 @@ export function freezeCard(app: App): HTMLElement {
   const lattice = new Lattice(canvas);
   const chart = h("canvas", { role: "img", "aria-label": "Temperature, energy and violations" });
   const status = h("p", { class: "status", role: "status" });
+  const picture = h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": "Picture of the network" },
+    canvas,
+  );
+  const chartBox = h("div", { class: "chart" }, chart);
+  const redraw = () => {
+    if (app.frame) draw(app.frame);
+  };
+  const room = watchedWidth(picture, redraw);
+  const width = watchedWidth(chartBox, redraw);
   const road = choice(
     "View shown",
     [
@@ -18,10 +29,9 @@ export function freezeCard(app: App): HTMLElement {
     ],
     (name) => app.show(name, app.frame?.replica ?? 0),
   );
-  const isLegible = () => chart.parentElement!.clientWidth;
   const draw = (frame: Frame) => {
-    const fades = lattice.draw(frame);
-    drawChart(chart, isLegible(), frame);
+    const fades = lattice.draw(frame, room());
+    drawChart(chart, width(), frame);
     canvas.setAttribute("aria-label", describe(app, frame));
     setText(status, verdict(frame));
     status.classList.toggle("good", frame.history.broken.at(-1) === 0);
@@ -33,9 +43,6 @@ export function freezeCard(app: App): HTMLElement {
   };
   app.onPose((posed) => lattice.pose(posed));
   app.onFrame(draw);
-  new ResizeObserver(() => app.frame && draw(app.frame)).observe(
-    canvas.parentElement ?? document.body,
-  );
   return card(
     "freeze",
     "Watch it freeze",
@@ -46,11 +53,7 @@ export function freezeCard(app: App): HTMLElement {
     ),
     controls(app),
     h("div", { class: "row spread" }, road.element, status),
-    h(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Picture of the network" },
-      canvas,
-    ),
+    picture,
     h(
       "p",
       { class: "legend quiet" },
@@ -61,7 +64,7 @@ export function freezeCard(app: App): HTMLElement {
       h("span", { class: "key broken" }),
       " violated constraint. Numbers are sums before the sign.",
     ),
-    h("div", { class: "chart" }, chart),
+    chartBox,
   );
 }
 

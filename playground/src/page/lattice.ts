@@ -26,7 +26,6 @@ interface Tile {
   readonly columns: number;
 }
 
-const GAP = 18; // between columns
 const HEAD = 22; // for the names of layers
 
 export class Lattice {
@@ -49,12 +48,11 @@ export class Lattice {
   }
 
   /** Draw a frame; return whether something still fades. */
-  draw(frame: Frame): boolean {
+  draw(frame: Frame, room: number): boolean {
     const { posed } = this;
     if (!posed) return false;
     const fades = this.notice(frame);
     const isImages = posed.state.task === "images";
-    const room = this.canvas.parentElement!.clientWidth;
     const plan = planOf(posed, this.columns, room);
     const broken = this.violated(frame);
     const bitRows = frame.road === "qubo" ? this.bitRows(plan.width) : 0;
@@ -76,9 +74,10 @@ export class Lattice {
       return false;
     }
     let fades = false;
+    const isStill = prefersStill();
     for (let i = 0; i < bits.length; i++) {
       const isNew = bits[i] !== this.before[i];
-      this.heat[i] = prefersStill() ? 0 : isNew ? 1 : this.heat[i]! * 0.84;
+      this.heat[i] = isStill ? 0 : isNew ? 1 : this.heat[i]! * 0.84;
       if (this.heat[i]! < 0.03) this.heat[i] = 0;
       fades ||= this.heat[i]! > 0;
     }
@@ -117,7 +116,11 @@ export class Lattice {
     const { topology } = this.posed!;
     context.fillStyle = colours.muted;
     context.textAlign = "left";
-    context.fillText(this.posed!.state.task === "images" ? "example" : "", 0, HEAD / 2 - 1);
+    context.fillText(
+      plan.lefts[0]! > 60 && this.posed!.state.task === "images" ? "example" : "",
+      0,
+      HEAD / 2 - 1,
+    );
     let named = -1;
     this.columns.forEach((column, c) => {
       const left = plan.lefts[c]!;
@@ -137,8 +140,8 @@ export class Lattice {
           context.strokeStyle = colours.line;
           context.lineWidth = 1;
           context.beginPath();
-          context.moveTo(left - GAP / 2 + 0.5, 2);
-          context.lineTo(left - GAP / 2 + 0.5, plan.height - 2);
+          context.moveTo(left - plan.gap / 2 + 0.5, 2);
+          context.lineTo(left - plan.gap / 2 + 0.5, plan.height - 2);
           context.stroke();
         }
       }
@@ -230,10 +233,13 @@ export class Lattice {
       context.moveTo(0, top + 0.5);
       context.lineTo(plan.width, top + 0.5);
       context.stroke();
-      drawImage(context, image, state.side, 0, middle - (state.side * plan.thumb) / 2, plan.thumb);
+      const gap = plan.thumb > 5 ? 1 : 0.5;
+      const above = middle - (state.side * plan.thumb) / 2;
+      drawImage(context, image, state.side, 0, above, plan.thumb, gap);
       context.fillStyle = colours.ink;
       context.textAlign = "left";
-      context.fillText(classNames[k]!.slice(0, 3), state.side * plan.thumb + 6, middle);
+      const name = classNames[k]!.slice(0, plan.cell > 10 ? 3 : 2);
+      context.fillText(name, state.side * plan.thumb + 6, middle);
       this.columns.forEach((column, c) => {
         const { mapColumns, neurons } = column;
         const mapRows = Math.ceil(neurons.length / mapColumns);
@@ -284,7 +290,7 @@ export class Lattice {
     context.fillStyle = isBroken ? colours.bad : colours.muted;
     context.textAlign = "left";
     context.fillText(sum > 0 ? `+${sum}` : `${sum}`.replace("-", "−"), x + 1, y + 0.5);
-    if (isBroken) frameAround(context, x - 21, y - 12, 46, 24);
+    if (isBroken) frameAround(context, x - 20, y - 12, 43, 24);
   }
 
   /** For points: where in the plane each neuron answers +1. */
@@ -302,7 +308,7 @@ export class Lattice {
         this.columns.forEach(({ neurons }, c) => {
           const isPositive = pass.activations[neurons[0]!]! > 0;
           context.fillStyle = isPositive ? colours.plus : colours.minus;
-          context.globalAlpha = 0.55;
+          context.globalAlpha = 0.5;
           const left = plan.lefts[c]! + (plan.widths[c]! - plan.plane) / 2 + column * cell;
           context.fillRect(left, top + plan.plane - (row + 1) * cell, cell - 0.6, cell - 0.6);
         });
@@ -315,12 +321,15 @@ export class Lattice {
         context.arc(
           left + (x * plan.plane) / 100,
           top + plan.plane - (y * plan.plane) / 100,
-          1.8,
+          2.4,
           0,
           7,
         );
-        context.fillStyle = label ? colours.back : colours.ink;
+        context.fillStyle = colours.classes[label]!;
         context.fill();
+        context.lineWidth = 0.7;
+        context.strokeStyle = colours.back;
+        context.stroke();
       }
     });
   }
@@ -411,6 +420,7 @@ interface Plan {
   readonly row: number; // height of an example
   readonly lefts: readonly number[];
   readonly widths: readonly number[];
+  readonly gap: number; // between columns
   readonly width: number;
   readonly height: number;
 }
@@ -425,22 +435,23 @@ function planOf(posed: Posed, columns: readonly Column[], room: number): Plan {
 function planWith(posed: Posed, columns: readonly Column[], cell: number): Plan {
   const { state } = posed;
   const isImages = state.task === "images";
+  const gap = cell > 10 ? 18 : 12;
   const map = Math.max(6, Math.min(12, cell - 1));
-  const thumb = Math.max(3, Math.min(8, cell - 5));
+  const thumb = Math.max(4, Math.min(8, cell - 5));
   const plane = Math.max(44, Math.min(96, cell * 7));
   const widths = columns.map((column) =>
     Math.max(
-      cell > 9 ? 52 : 42,
+      cell > 10 ? 52 : 46,
       ...column.tiles.map((tile) => tile.columns * cell),
       column.mapColumns * map,
       isImages ? 0 : plane,
     ),
   );
   const lefts: number[] = [];
-  let left = isImages ? state.side * thumb + 36 : 0;
+  let left = isImages ? state.side * thumb + (cell > 10 ? 36 : 26) : 0;
   for (const width of widths) {
     lefts.push(left);
-    left += width + GAP;
+    left += width + gap;
   }
   const heights = columns.map((column) => {
     const tiles = column.tiles.map(
@@ -466,7 +477,8 @@ function planWith(posed: Posed, columns: readonly Column[], cell: number): Plan 
     row,
     lefts,
     widths,
-    width: left - GAP,
+    width: left - gap + 1,
+    gap,
     height: HEAD + head + body,
   };
 }

@@ -73,7 +73,7 @@ const STEPS: readonly Step[] = [
 ];
 
 export function learnCard(app: App): HTMLElement {
-  const title = h("h3", {});
+  const title = h("h2", {});
   const text = h("p", {});
   const look = h("p", { class: "look" });
   const demo = neuronDemo();

@@ -3,7 +3,7 @@
 import { LIMITS, type Road } from "../engine/state";
 import type { Frame } from "../protocol";
 import type { App } from "./app";
-import { card, h, inks, roving, setText, sized, slider } from "./dom";
+import { card, h, inks, roving, setText, sized, slider, watchedWidth } from "./dom";
 
 const TEXTS: Record<Road, [string, string]> = {
   qubo: ["The paper’s QUBO", "Weights, biases, activations, count bits and products all flip."],
@@ -24,6 +24,8 @@ export function roadsCard(app: App): HTMLElement {
     app.change({ sweeps: value }),
   );
   const chart = h("canvas", { role: "img", "aria-label": "Share of replicas without violations" });
+  const chartBox = h("div", { class: "chart" }, chart);
+  const width = watchedWidth(chartBox);
   const speed = h("p", { class: "quiet" });
   const lanes = { qubo: new LaneView(app, "qubo"), lifted: new LaneView(app, "lifted") };
   app.onPose(({ state }) => {
@@ -33,7 +35,7 @@ export function roadsCard(app: App): HTMLElement {
   app.onFrame((frame) => {
     lanes.qubo.show(frame);
     lanes.lifted.show(frame);
-    drawShares(chart, chart.parentElement!.clientWidth, frame);
+    drawShares(chart, width(), frame);
     if (frame.isRunning && frame.rate)
       setText(
         speed,
@@ -49,7 +51,7 @@ export function roadsCard(app: App): HTMLElement {
       "The same problem, the same temperatures, the same number of sweeps. A square is a replica: the redder, the more constraints it violates; green with a tick when all hold. Choose one to see it above.",
     ),
     h("div", { class: "lanes" }, lanes.qubo.element, lanes.lifted.element),
-    h("div", { class: "chart" }, chart),
+    chartBox,
     h("div", { class: "row sliders" }, replicas.element, sweeps.element),
     speed,
   );

@@ -263,5 +263,5 @@ function flipText(flips: Flips | null | undefined): string {
   if (!flips) return "";
   if (!Number.isFinite(flips.flips)) return "no flips change it";
   const pixels = `${flips.flips} pixel${flips.flips > 1 ? "s" : ""}`;
-  return flips.isExact ? `changed by ${pixels}, not fewer` : `not changed by fewer than ${pixels}`;
+  return `${flips.isExact ? "" : "at least "}${pixels} must flip to change it`;
 }
