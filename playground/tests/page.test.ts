@@ -284,7 +284,7 @@ for (const colorScheme of ["light", "dark"] as const)
       mkdirSync(PICTURES, { recursive: true });
       await page.screenshot({
         path: `${PICTURES}/playground-${colorScheme}.png`,
-        clip: { x: 0, y: 0, width: 1280, height: 900 },
+        clip: { x: 0, y: 0, width: 1280, height: 780 },
       });
       await page.locator(".pills button").nth(1).click();
       await page.click("summary");

@@ -429,7 +429,7 @@ interface Plan {
 function planOf(posed: Posed, columns: readonly Column[], room: number): Plan {
   let plan = planWith(posed, columns, 17);
   for (let cell = 16; cell >= 6 && plan.width > room; cell--) plan = planWith(posed, columns, cell);
-  return plan;
+  return plan.width > room ? planWith(posed, columns, 9) : plan; // it scrolls anyway
 }
 
 function planWith(posed: Posed, columns: readonly Column[], cell: number): Plan {
