@@ -310,7 +310,7 @@ def best_energy(fan_in: int, positive: int, activation: int, gamma: int) -> int:
     """
     top_bit = (fan_in + 1).bit_length() - 1
     shift = (2 ** (top_bit + 1) - fan_in - 2) // 2
-    energies = []
+    energies: list[int] = []
     for count in range(2**top_bit):
         written = 2**top_bit * activation + count - shift
         margin = (2 * activation - 1) * (2 * written - fan_in - 1)
