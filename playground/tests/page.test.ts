@@ -105,6 +105,10 @@ onPage("a drawn task is trained to zero, voted on and saved", {}, async (page) =
   const right = Number.parseInt(await text(page, ".scored:nth-child(2) strong"), 10);
   assert(right >= 60, `${right} % of test images`);
   assert.equal(await page.locator(".tests button").count(), 50);
+  await page.getByLabel("Image to classify, row 2, column 2").click();
+  await page.getByRole("button", { name: "Add to tests" }).click();
+  assert.equal(await page.locator(".tests button").count(), 51);
+  assert.equal(await text(page, "#play"), "Run again", "a test image starts nothing");
   assert.match(await text(page, ".answers"), /\d+ pixels? must flip to change it/);
   assert.equal((await saved(page, "save-network")).subarray(0, 2).toString(), "PK");
   assert.equal((await saved(page, "save-committee")).subarray(0, 2).toString(), "PK");

@@ -51,7 +51,18 @@ export class App {
     return null;
   }
 
-  /** Change what needs no new start: which road is shown. */
+  /** Change what leaves the problem as it is, such as names and test images; nothing restarts. */
+  amend(patch: Partial<State>): void {
+    const state = { ...this.state, ...patch };
+    const posed = posedFrom(state);
+    if (typeof posed === "string") return;
+    this.state = state;
+    this.posed = posed;
+    for (const listener of this.posing) listener(posed);
+    for (const listener of this.framing) if (this.frame) listener(this.frame);
+  }
+
+  /** Show another replica, or the other road. */
   show(road: Road, replica: number): void {
     this.state = { ...this.state, road };
     this.posed = { ...this.posed, state: this.state };

@@ -30,6 +30,7 @@ export function energyCard(app: App): HTMLElement {
   const pieces = TERMS.map(([name]) => h("span", { class: `piece ${name}` }));
   stack.append(...pieces);
   const sum = h("p", { class: "sum" });
+  const margins = h("p", { class: "quiet" });
   const margin = slider("margin", "Margin strength γ", { min: 0, max: 120, step: 5 }, (value) =>
     app.change({ margin: value }),
   );
@@ -56,7 +57,7 @@ export function energyCard(app: App): HTMLElement {
     product.set(state.product, (state.product / UNIT).toFixed(2));
     pull.set(state.pull, (state.pull / UNIT).toFixed(2));
   });
-  app.onFrame((frame) => show(app, frame, bars, pieces, stack, sum));
+  app.onFrame((frame) => show(app, frame, bars, pieces, stack, sum, margins));
   return card(
     "energy",
     "The energy",
@@ -64,6 +65,7 @@ export function energyCard(app: App): HTMLElement {
     stack,
     ...bars.map(({ row }) => row),
     margin.element,
+    margins,
     h(
       "p",
       { class: "quiet" },
@@ -87,6 +89,7 @@ function show(
   pieces: readonly HTMLElement[],
   stack: HTMLElement,
   sum: HTMLElement,
+  margins: HTMLElement,
 ): void {
   const { product, margin } = app.posed.problem.strengths;
   const { terms } = frame;
@@ -111,6 +114,7 @@ function show(
   const label = `Energy ${number(total)}: ${values.map((value, n) => `${TERMS[n]![1]} ${number(value)}`).join(", ")}`;
   if (!frame.isRunning) stack.setAttribute("aria-label", label);
   setText(sum, `H = ${number(total)}`);
+  setText(margins, `Sum of all margins H_som: ${number(terms.margin)}`);
 }
 
 const number = (value: number): string =>

@@ -119,10 +119,10 @@ export function learnCard(app: App): HTMLElement {
   );
 }
 
-/** Five inputs, their weights and a bias, all of which can be clicked. */
+/** Four inputs, their weights and a bias, all of which can be clicked. */
 function neuronDemo(): { element: HTMLElement; show(kind: "sum" | "count" | null): void } {
-  const inputs = [1, -1, 1, 1, -1];
-  const weights = [1, 1, -1, 1, -1];
+  const inputs = [1, -1, 1, 1];
+  const weights = [1, 1, 1, -1];
   let bias = 1;
   let kind: "sum" | "count" | null = null;
   const element = h("div", { class: "neuron", hidden: true });
@@ -162,17 +162,18 @@ function neuronDemo(): { element: HTMLElement; show(kind: "sum" | "count" | null
       ),
       row(
         "terms",
-        ...terms.slice(0, 5).map(sign),
+        ...terms.slice(0, 4).map(sign),
         cell("bias", bias, () => (bias = -bias)),
       ),
     );
-    const [four, two, one] = [positive >> 2, (positive >> 1) & 1, positive & 1];
+    const moved = positive + 1; // five terms: n = 2, kappa = 2, and floor(kappa / 2) = 1
+    const [four, two, one] = [moved >> 2, (moved >> 1) & 1, moved & 1];
     const result =
       kind === "count"
         ? h(
             "p",
             {},
-            `${positive} of 6 terms are +1. In binary: `,
+            `${positive} of 5 terms are +1; plus the constant 1 is ${moved}, in binary `,
             h("strong", { class: "top-bit" }, String(four)),
             h("span", { class: "low-bits" }, `${two}${one}`),
             `. The top bit is ${four}, so the answer is ${sign(four ? 1 : -1)}.`,

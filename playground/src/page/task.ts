@@ -147,7 +147,7 @@ function entry(app: App, n: number, change: (n: number, image: Image) => void) {
     maxlength: 12,
     "aria-label": `Name of class ${n + 1}`,
     onchange: () =>
-      app.change({
+      app.amend({
         classes: app.state.classes.map((one, i) => (i === n ? { ...one, name: name.value } : one)),
       }),
   });

@@ -1,7 +1,7 @@
 /** The vote: test images, and an image drawn by hand, classified by one network and by all. */
 
 import type { Image } from "../engine/images";
-import { forward, majority, type Network, nearestClass, votes } from "../engine/network";
+import { forward, majority, type Network, nearestClass, outputs, votes } from "../engine/network";
 import type { Labelled } from "../engine/state";
 import type { Flips, Frame } from "../protocol";
 import type { App } from "./app";
@@ -11,20 +11,20 @@ import { Pixels } from "./task";
 const EVERY = 150; // milliseconds between two counts of votes
 
 export function voteCard(app: App): HTMLElement {
-  const single = score("one network");
+  const single = score("this network");
   const all = score("all feasible replicas");
   const tests = new Tests(app, (image) => pad.set(image));
-  const pad = new Pad(app, () => tests.count());
+  const pad = new Pad(app);
   const images = h("div", {}, tests.element, pad.element);
   const points = h("p", { class: "quiet" }, "Points are classified on the plane itself.");
   let counted = 0;
   const count = (frame: Frame) => {
     counted = performance.now();
     const members = app.committee;
-    tests.show([app.network], members, single, all);
+    tests.show(app.network, members, single, all);
     setText(
       all.name,
-      members.length ? `vote of ${members.length} feasible` : "no feasible replica yet",
+      members.length ? `vote of ${members.length} feasible replicas` : "no feasible replica yet",
     );
     pad.show(frame);
   };
@@ -44,6 +44,16 @@ export function voteCard(app: App): HTMLElement {
     images,
     points,
   );
+}
+
+/** Return the sum of several answers, output by output. */
+function summed(answers: readonly Int8Array[]): Int32Array {
+  const sums = new Int32Array(answers[0]!.length);
+  for (const answer of answers)
+    answer.forEach((spin, o) => {
+      sums[o]! += spin;
+    });
+  return sums;
 }
 
 interface Score {
@@ -104,24 +114,20 @@ class Tests {
     );
   }
 
-  count(): void {
-    this.pose();
-  }
-
-  show(network: readonly Network[], members: readonly Network[], single: Score, all: Score): void {
+  show(network: Network, members: readonly Network[], single: Score, all: Score): void {
     const { codewords, classNames, state } = this.app.posed;
     const isImages = state.task === "images";
     const examples: readonly Labelled[] = isImages
       ? this.shown
       : this.app.posed.inputs.map((image, n) => ({ image, label: this.app.posed.labels[n]! }));
-    let [rightAlone, rightTogether] = [0, 0];
+    let [rightAlone, rightTogether, rightEach] = [0, 0, 0];
     examples.forEach(({ image, label }, n) => {
-      const alone = nearestClass(codewords, majority(votes(network, image)));
-      const together = members.length
-        ? nearestClass(codewords, majority(votes(members, image)))
-        : -1;
+      const alone = nearestClass(codewords, outputs(network, image));
+      const each = members.map((member) => outputs(member, image));
+      const together = members.length ? nearestClass(codewords, majority(summed(each))) : -1;
       rightAlone += Number(alone === label);
       rightTogether += Number(together === label);
+      for (const answer of each) rightEach += Number(nearestClass(codewords, answer) === label);
       const button = isImages ? this.buttons[n] : undefined;
       if (!button) return;
       button.classList.toggle("wrong", together >= 0 && together !== label);
@@ -134,7 +140,8 @@ class Tests {
       `${Math.round((100 * right) / Math.max(1, examples.length))} %`;
     setText(single.value, percent(rightAlone));
     setText(all.value, members.length ? percent(rightTogether) : "–");
-    setText(single.name, isImages ? "one network, test images" : "one network, points drawn");
+    const mean = members.length ? `; mean of all ${percent(rightEach / members.length)}` : "";
+    setText(single.name, `this network${mean}`);
   }
 }
 
@@ -151,10 +158,7 @@ class Pad {
     "aria-label": "Class of the drawn image",
   });
 
-  constructor(
-    private readonly app: App,
-    onAdd: () => void,
-  ) {
+  constructor(private readonly app: App) {
     this.pixels = new Pixels("Image to classify", (image) => this.set(image));
     const add = h(
       "button",
@@ -162,10 +166,7 @@ class Pad {
         type: "button",
         onclick: () => {
           const drawn = { image: this.image, label: Number(this.label.value) };
-          const drawnTests = [...app.state.drawnTests, drawn].slice(-40);
-          app.change({ drawnTests }, false);
-          app.run();
-          onAdd();
+          app.amend({ drawnTests: [...app.state.drawnTests, drawn].slice(-40) });
         },
       },
       "Add to tests",
