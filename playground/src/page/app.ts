@@ -10,12 +10,14 @@ declare const WORKER_SOURCE: string;
 export const RATES = [2, 15, 60, 240, Number.POSITIVE_INFINITY]; // sweeps a second
 export const RATE_NAMES = ["2 sweeps/s", "15 sweeps/s", "60 sweeps/s", "240 sweeps/s", "fastest"];
 
+const REST = 80; // milliseconds between two starts
+
 type Listener<T> = (value: T) => void;
 
 export class App {
   state: State = START;
   posed: Posed = posedFrom(START) as Posed;
-  frame: Frame | null = null;
+  frame: Frame | null = null; // of the present problem; none between a change and its first frame
   rateIndex = 2;
   private generation = 0;
   private probeId = 0;
@@ -24,6 +26,9 @@ export class App {
   private readonly framing: Listener<Frame>[] = [];
   private readonly worker: Worker;
   private isWaiting = false;
+  private replica = 0;
+  private posedAt = Number.NEGATIVE_INFINITY;
+  private posingLater = 0;
 
   constructor() {
     const source = new Blob([WORKER_SOURCE], { type: "text/javascript" });
@@ -66,15 +71,25 @@ export class App {
   show(road: Road, replica: number): void {
     this.state = { ...this.state, road };
     this.posed = { ...this.posed, state: this.state };
+    this.replica = replica;
     this.order({ type: "show", road, replica });
   }
 
+  /** Start again; while a slider is dragged, not more often than the worker can follow. */
   restart(runs = true): void {
     this.generation += 1;
-    const replica = this.frame?.replica ?? 0;
-    this.order({ type: "pose", state: this.state, generation: this.generation });
-    this.order({ type: "show", road: this.state.road, replica });
-    if (runs) this.run();
+    this.replica = this.frame?.replica ?? this.replica;
+    this.frame = null;
+    const pose = () => {
+      this.posedAt = performance.now();
+      this.order({ type: "pose", state: this.state, generation: this.generation });
+      this.order({ type: "show", road: this.state.road, replica: this.replica });
+      if (runs) this.run();
+    };
+    clearTimeout(this.posingLater);
+    const early = REST - (performance.now() - this.posedAt);
+    if (early > 0) this.posingLater = window.setTimeout(pose, early);
+    else pose();
   }
 
   run(): void {
@@ -122,7 +137,7 @@ export class App {
     const draw = () => {
       if (!this.isWaiting) return;
       this.isWaiting = false;
-      for (const listener of this.framing) listener(this.frame!);
+      for (const listener of this.framing) if (this.frame) listener(this.frame);
       this.order({ type: "drawn" });
     };
     requestAnimationFrame(draw);

@@ -125,11 +125,12 @@ const number = (value: number): string =>
 /** Return the mean spin of each weight and bias over all replicas, in hundredths. */
 function meanSpins(app: App): number[] {
   const { frame, posed } = app;
+  if (!frame) return [];
   const count = posed.problem.starts[2]!;
-  const replicas = frame!.parameters.length / count;
+  const replicas = frame.parameters.length / count;
   return Array.from({ length: count }, (_, i) => {
     let sum = 0;
-    for (let r = 0; r < replicas; r++) sum += 2 * frame!.parameters[r * count + i]! - 1;
+    for (let r = 0; r < replicas; r++) sum += 2 * frame.parameters[r * count + i]! - 1;
     return Math.round((100 * sum) / replicas);
   });
 }

@@ -118,6 +118,7 @@ function controls(app: App): HTMLElement {
   });
   app.onPose(({ state }) => {
     if (document.activeElement !== seed) seed.value = String(state.seed);
+    setText(play, "Run"); // until the first frame
     isByHand = false;
     auto.hidden = true;
   });

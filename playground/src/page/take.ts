@@ -12,6 +12,7 @@ export function takeCard(app: App): HTMLElement {
   const note = h("p", { class: "quiet", role: "status" });
   const code = h("pre", { tabindex: 0, "aria-label": "Python that repeats this run" });
   const save = (name: string, content: () => Uint8Array<ArrayBuffer> | string) => {
+    if (!app.frame) return;
     const url = URL.createObjectURL(new Blob([content()], { type: "application/octet-stream" }));
     const anchor = h("a", { href: url, download: name });
     document.body.append(anchor);
@@ -37,7 +38,8 @@ export function takeCard(app: App): HTMLElement {
   };
   let shown = "";
   const show = () => {
-    const text = snippet(app.posed, app.frame?.replica ?? 0);
+    const { replica = 0, road = app.state.road } = app.frame ?? {};
+    const text = snippet(app.posed, replica, road);
     if (text !== shown) setText(code, text);
     shown = text;
   };

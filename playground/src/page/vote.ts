@@ -243,6 +243,7 @@ class Pad {
     if (this.probed === key) return;
     this.probed = key;
     this.app.probe(this.image, ({ single, all }) => {
+      if (this.probed !== key) return;
       this.flips = { single, all };
       if (this.app.frame) this.show(this.app.frame);
     });

@@ -6,7 +6,7 @@ import type { Posed } from "../engine/state";
 import { notation } from "../engine/topology";
 
 /** Return a program that ends with the energy of one replica of one view. */
-export function snippet(posed: Posed, replica: number): string {
+export function snippet(posed: Posed, replica: number, road = posed.state.road): string {
   const { state } = posed;
   const lines = [
     "import numpy as np",
@@ -17,7 +17,7 @@ export function snippet(posed: Posed, replica: number): string {
     "",
     ...network(posed),
     ...problem(posed),
-    `run = replay(problem, view="${state.road}", seed=${state.seed}, replica=${replica},`,
+    `run = replay(problem, view="${road}", seed=${state.seed}, replica=${replica},`,
     `             sweeps=${state.sweeps}, hottest=${state.hottest}, coldest=${state.coldest})`,
     'print(f"H = {run.energy:g} after {run.flip_count} flips")',
     "",
