@@ -51,6 +51,8 @@ export class App {
     if (typeof posed === "string") return posed;
     this.state = state;
     this.posed = posed;
+    this.replica = this.frame?.replica ?? this.replica;
+    this.frame = null;
     for (const listener of this.posing) listener(posed);
     this.restart(runs);
     return null;

@@ -118,6 +118,7 @@ function controls(app: App): HTMLElement {
   });
   app.onPose(({ state }) => {
     if (document.activeElement !== seed) seed.value = String(state.seed);
+    if (app.frame) return; // the run goes on
     setText(play, "Run"); // until the first frame
     isByHand = false;
     auto.hidden = true;
@@ -140,10 +141,10 @@ function controls(app: App): HTMLElement {
       button("One flip", "Propose bits until one flips", () => app.order({ type: "flip" })),
       button("One sweep", "Propose every bit once", () => app.order({ type: "sweep" })),
       button("Restart", "Start again from random bits", () => app.restart(false)),
-      button("New", "Start again with another seed", () =>
+      h("label", { class: "seed" }, "seed", seed),
+      button("Next", "Start again with another seed", () =>
         app.change({ seed: app.state.seed + 1 }, true),
       ),
-      h("label", { class: "seed" }, "seed", seed),
     ),
     h("div", { class: "row sliders" }, heat.element, auto, speed.element),
   );

@@ -1,5 +1,6 @@
 /** The two roads: all replicas of the paper's QUBO and of the lifted view, side by side. */
 
+import { sizeOfProblem } from "../engine/problem";
 import { LIMITS, type Road } from "../engine/state";
 import type { Frame } from "../protocol";
 import type { App } from "./app";
@@ -98,11 +99,11 @@ class LaneView {
       this.strip.replaceChildren(...this.buttons);
       roving(this.strip, this.buttons, 16);
     }
-    const most = Math.max(1, ...lane.broken);
+    const many = Math.max(4, sizeOfProblem(this.app.posed.problem).constraints / 4);
     this.buttons.forEach((button, replica) => {
       const broken = lane.broken[replica]!;
       const isShown = frame.road === this.road && frame.replica === replica;
-      const hot = broken ? 0.15 + 0.85 * Math.sqrt(broken / most) : 0;
+      const hot = broken ? Math.min(1, 0.2 + 0.8 * Math.sqrt(broken / many)) : 0;
       const key = `${broken} ${isShown} ${hot.toFixed(2)}`;
       if (button.dataset["shown"] === key) return;
       button.dataset["shown"] = key;
