@@ -71,7 +71,7 @@ export function choice<T extends string>(
   name: string,
   options: readonly (readonly [T, string])[],
   onChoose: (value: T) => void,
-): { element: HTMLElement; set(value: T): void } {
+): { element: HTMLElement; set(value: T): void; enable(value: T, isEnabled: boolean): void } {
   const buttons = options.map(([value, text]) =>
     h("button", { type: "button", "aria-pressed": "false", onclick: () => onChoose(value) }, text),
   );
@@ -81,6 +81,9 @@ export function choice<T extends string>(
       options.forEach(([one], n) => {
         buttons[n]!.setAttribute("aria-pressed", String(one === value));
       });
+    },
+    enable(value, isEnabled) {
+      buttons[options.findIndex(([one]) => one === value)]!.disabled = !isEnabled;
     },
   };
 }

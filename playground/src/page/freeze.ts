@@ -36,6 +36,7 @@ export function freezeCard(app: App): HTMLElement {
     setText(status, verdict(frame));
     status.classList.toggle("good", frame.history.broken.at(-1) === 0);
     road.set(frame.road);
+    road.enable("qubo", Boolean(frame.roads.qubo));
     if (fades && !frame.isRunning)
       requestAnimationFrame(() => {
         if (app.frame === frame) draw(frame);
@@ -85,7 +86,7 @@ function controls(app: App): HTMLElement {
   });
   speed.set(app.rateIndex, RATE_NAMES[app.rateIndex]!);
   let isByHand = false;
-  const heat = slider("heat", "Temperature", { min: -2.3, max: 1, step: 0.01 }, (exponent) => {
+  const heat = slider("heat", "Temperature", { min: -2.3, max: 1.5, step: 0.01 }, (exponent) => {
     isByHand = true;
     auto.hidden = false;
     app.order({ type: "heat", temperature: 10 ** exponent });

@@ -4,7 +4,7 @@ import { sizeOfProblem } from "../engine/problem";
 import { LIMITS, type Road } from "../engine/state";
 import type { Frame } from "../protocol";
 import type { App } from "./app";
-import { card, h, inks, roving, setText, sized, slider, watchedWidth } from "./dom";
+import { card, h, inks, roving, type Slider, setText, sized, slider, watchedWidth } from "./dom";
 
 const TEXTS: Record<Road, [string, string]> = {
   qubo: ["The paper’s QUBO", "Weights, biases, activations, count bits and products all flip."],
@@ -24,6 +24,12 @@ export function roadsCard(app: App): HTMLElement {
   const sweeps = slider("sweeps", "Sweeps", { min: 50, max: 2000, step: 50 }, (value) =>
     app.change({ sweeps: value }),
   );
+  const hottest = temperature("hottest", "Hottest", { min: 0, max: 1.5 }, (value) =>
+    app.change({ hottest: value }),
+  );
+  const coldest = temperature("coldest", "Coldest", { min: -2, max: 0 }, (value) =>
+    app.change({ coldest: value }),
+  );
   const chart = h("canvas", { role: "img", "aria-label": "Share of replicas without violations" });
   const chartBox = h("div", { class: "chart" }, chart);
   const width = watchedWidth(chartBox);
@@ -32,6 +38,8 @@ export function roadsCard(app: App): HTMLElement {
   app.onPose(({ state }) => {
     replicas.set(state.replicas, String(state.replicas));
     sweeps.set(state.sweeps, String(state.sweeps));
+    hottest.set(Math.log10(state.hottest), String(state.hottest));
+    coldest.set(Math.log10(state.coldest), String(state.coldest));
   });
   app.onFrame((frame) => {
     lanes.qubo.show(frame);
@@ -54,7 +62,20 @@ export function roadsCard(app: App): HTMLElement {
     h("div", { class: "lanes" }, lanes.qubo.element, lanes.lifted.element),
     chartBox,
     h("div", { class: "row sliders" }, replicas.element, sweeps.element),
+    h("div", { class: "row sliders" }, hottest.element, coldest.element),
     speed,
+  );
+}
+
+/** A slider for a temperature of the schedule, on a logarithmic scale, with three digits. */
+function temperature(
+  id: string,
+  name: string,
+  range: { min: number; max: number },
+  set: (value: number) => void,
+): Slider {
+  return slider(id, `${name} temperature`, { ...range, step: 0.01 }, (exponent) =>
+    set(Number((10 ** exponent).toPrecision(3))),
   );
 }
 

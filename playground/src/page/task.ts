@@ -349,7 +349,7 @@ function pointsView(app: App): HTMLElement {
     h(
       "p",
       { class: "quiet" },
-      "The colours behind the points are the answers of all feasible networks together.",
+      "The colours behind the points are the answers of all feasible networks together; of the network shown while there is none.",
     ),
   );
 }
