@@ -84,15 +84,19 @@ class Tests {
   }
 
   pose(): void {
-    const { tests, state } = this.app.posed;
+    const { tests, state, classNames } = this.app.posed;
     if (tests === this.shown || state.task !== "images") return;
     this.shown = tests;
-    this.buttons = tests.map(({ image }, n) => {
+    this.buttons = tests.map(({ image, label }, n) => {
       const canvas = h("canvas", {});
       const cell = Math.max(2, Math.floor(22 / state.side));
       const button = h(
         "button",
-        { type: "button", onclick: () => this.load(this.shown[n]!.image) },
+        {
+          type: "button",
+          "aria-label": `Test image of ${classNames[label]}`,
+          onclick: () => this.load(this.shown[n]!.image),
+        },
         canvas,
       );
       drawImage(
