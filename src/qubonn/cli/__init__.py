@@ -16,7 +16,7 @@ from qubonn.errors import QubonnError
 __all__ = ["main"]
 
 COMMANDS = ("demo", "train", "predict", "inspect", "qubo", "decode", "export", "bench",
-            "reproduce", "report")  # fmt: skip
+            "reproduce", "report", "playground")  # fmt: skip
 
 
 class _LazyGroup(click.Group):
