@@ -80,7 +80,8 @@ def stack_twin(before: Shape, layers: list[Layer]) -> TwinArcs:
 def stacks(draw: st.DrawFn, most: int = 4) -> Stack:
     """Inputs, up to two convolutions, up to two dense layers; small, of up to `most` levels."""
     small, many = st.integers(1, 3), st.integers(2, most)
-    shape = inputs = (draw(small), draw(st.integers(1, 6)), draw(st.integers(1, 6)))
+    shape: Shape = (draw(small), draw(st.integers(1, 6)), draw(st.integers(1, 6)))
+    inputs = shape
     layers: list[Layer] = []
     for _ in range(draw(st.integers(0, 2))):
         rows = draw(st.integers(1, min(shape[1], 3)))
