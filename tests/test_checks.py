@@ -305,11 +305,11 @@ class TestRequireBits:
 
 class TestRequireMemory:
     def test_does_not_even_ask_for_little(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(checks, "_free_memory", lambda: 0)
+        monkeypatch.setattr(checks, "free_memory", lambda: 0)
         checks.require_memory("a trifle", checks.HARMLESS_BYTES)
 
     def test_refuses_more_than_is_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(checks, "_free_memory", lambda: 3 << 30)
+        monkeypatch.setattr(checks, "free_memory", lambda: 3 << 30)
         checks.require_memory("a QUBO", 3 << 30)
         with pytest.raises(
             RangeError,
