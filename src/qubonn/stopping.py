@@ -3,8 +3,10 @@
 Time limit, target energy, report -> Stop or None, between slices of work.
 """
 
+import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 
@@ -119,3 +121,16 @@ class Watch:
 def require_seed(seed: int) -> int:
     """Return a seed that numpy's SeedSequence accepts."""
     return require_count("seed", seed, least=0)
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Start processes that never see Ctrl-C; pressed meanwhile, it arrives here afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
