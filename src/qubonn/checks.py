@@ -15,6 +15,7 @@ from qubonn.errors import AlphabetError, RangeError, ShapeError
 from qubonn.memory import free_memory
 
 HARMLESS_BYTES = 64 << 20  # not worth checking
+MOST_STRENGTH = 2**40  # with larger ones float64 would lose the smaller terms
 LARGEST_WHOLE = 2**31  # of strengths; with larger ones sums of int64 might wrap around
 
 BitVector = NDArray[np.int8]  # of 0 and 1
@@ -45,6 +46,11 @@ def require_strength(name: str, value: object) -> int | float:
         raise RangeError(f"{name} must be a number that float64 can hold; got more") from None
     if not isfinite(number) or number < 0:
         raise RangeError(f"{name} must be a finite number, at least 0; got {value}")
+    if number > MOST_STRENGTH:
+        raise RangeError(
+            f"{name} must be at most 2**40, so that float64 holds sums of energies exactly; "
+            f"got {number:g}"
+        )
     return int(number) if number.is_integer() and number <= LARGEST_WHOLE else number
 
 
