@@ -147,7 +147,7 @@ def test_bad_settings_are_refused(bad: dict[str, Any], message: str) -> None:
         LiftedAnnealing(**bad)
 
 
-FRACTIONS = {
+FRACTIONS: dict[str, Any] = {
     "margins": {"margin_strength": 0.01},
     "margins and outputs": {"margin_strength": 0.03, "output_strength": 1.7},
     "decay": {"margin_strength": 0.1, "decay_strength": 0.07},
