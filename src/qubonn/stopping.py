@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 
 from qubonn.checks import is_finite_number, require_count, require_seconds
 from qubonn.errors import RangeError
@@ -32,6 +33,7 @@ class Progress:
     seconds: float
 
 
+TRACKERS = ("joblib.externals.loky.backend.resource_tracker", "multiprocessing.resource_tracker")
 SLICE_SECONDS = 0.05  # between two looks at the clock
 TARGET_SLICE = 10  # steps between two looks for the target
 
@@ -129,6 +131,9 @@ def deaf_children() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    # the trackers of resources let Ctrl-C through again when they start: so they start before
+    for name in TRACKERS:
+        import_module(name).ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -15,7 +15,7 @@ INTERNALS = {
         "IndexDataCacheFile._save_data", "IndexDataCacheFile._load_index",
     ]),
     "numba.core.dispatcher": ("simd/compiling.py", ["Dispatcher.enable_caching"]),
-    "numba.core.cgutils": ("simd/vectors.py, simd/words.py", ["alloca_once", "create_struct_proxy"]),
+    "numba.core.cgutils": ("simd/vectors.py, simd/words.py", ["alloca_once"]),
     "numba.extending": ("simd/vectors.py, simd/words.py", [
         "intrinsic", "models.PrimitiveModel", "overload", "register_model",
     ]),
@@ -23,6 +23,7 @@ INTERNALS = {
         "VectorType", "IntType", "Constant", "IRBuilder.bitcast", "IRBuilder.shuffle_vector",
     ]),
     "joblib.externals.loky.reusable_executor": ("cli/__init__.py", ["_executor"]),
+    "joblib.externals.loky.backend.resource_tracker": ("stopping.py", ["ensure_running"]),
     "joblib.externals.loky": ("experiments/runner.py", ["get_reusable_executor"]),
 }  # fmt: skip
 CASES = [(module, *rest) for module, rest in INTERNALS.items()]
