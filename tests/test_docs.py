@@ -73,7 +73,7 @@ def test_every_name_of_a_folder_in_the_reference_exists() -> None:
 
 def test_every_test_that_the_promises_name_exists() -> None:
     text = (ROOT / "docs" / "promises.md").read_text("utf-8")
-    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text)
+    named = re.findall(r"`((?:tests|src)/[\w/]+\.py)(?:::(\w+))?`", text)
     assert named
     for path, name in named:
         source = (ROOT / path).read_text("utf-8")
