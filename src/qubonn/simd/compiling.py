@@ -28,7 +28,12 @@ from numba.core.dispatcher import Dispatcher
 _log = logging.getLogger(__name__)
 _said: set[str] = set()  # what was reported once in this process
 
-SECONDS = {"anneal_replica": 9, "anneal_all": 4}  # to compile on one core; others take less
+SECONDS = {  # to compile on one core, about; benchmarks/first_run.py measures them
+    "qubonn.engines._lifted_kernels.anneal_all": 15,
+    "qubonn.engines._forward_kernels.anneal_replica": 15,
+    "qubonn.samplers._kernels.anneal_all": 5,
+    "qubonn.inference._word_kernels.run_blocks": 5,
+}
 
 
 def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
@@ -47,7 +52,7 @@ class LayeredCache(NullCache):  # type: ignore[misc] # numba has no types
     """Reads compiled code from the first of several folders that has it, and writes to the last."""
 
     def __init__(self, function: Any) -> None:
-        self.name = function.__name__
+        self.name = f"{function.__module__}.{function.__name__}"
         self.writable = _writable_cache(function)
         self.layers = [*_readable_caches(function, self.cache_path), self.writable]
 
