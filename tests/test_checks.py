@@ -57,7 +57,7 @@ class TestRequireStrength:
         assert type(checked) is int
         assert checked == value
 
-    @pytest.mark.parametrize("value", [0.25, 1e-300, 1e300, 2**31 + 1, 2**80, np.float64(0.02)])
+    @pytest.mark.parametrize("value", [0.25, 1e-300, 2**31 + 1, 2.0**40, np.float64(0.02)])
     def test_returns_fractions_and_what_is_too_large_for_exact_sums_as_float(
         self, value: float
     ) -> None:
@@ -72,6 +72,13 @@ class TestRequireStrength:
         shown = f"({re.escape(str(value))}|{re.escape(repr(value))})"
         with pytest.raises(
             RangeError, match=rf"^alpha must be a finite number, at least 0; got {shown}$"
+        ):
+            checks.require_strength("alpha", value)
+
+    @pytest.mark.parametrize("value", [2**41, 1e18, 1e300])
+    def test_refuses_what_makes_sums_inexact(self, value: float) -> None:
+        with pytest.raises(
+            RangeError, match=r"^alpha must be at most 2\*\*40, so that float64 hold"
         ):
             checks.require_strength("alpha", value)
 
@@ -305,11 +312,11 @@ class TestRequireBits:
 
 class TestRequireMemory:
     def test_does_not_even_ask_for_little(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(checks, "_free_memory", lambda: 0)
+        monkeypatch.setattr(checks, "free_memory", lambda: 0)
         checks.require_memory("a trifle", checks.HARMLESS_BYTES)
 
     def test_refuses_more_than_is_free(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(checks, "_free_memory", lambda: 3 << 30)
+        monkeypatch.setattr(checks, "free_memory", lambda: 3 << 30)
         checks.require_memory("a QUBO", 3 << 30)
         with pytest.raises(
             RangeError,

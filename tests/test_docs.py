@@ -69,3 +69,12 @@ def test_every_name_of_a_folder_in_the_reference_exists() -> None:
     named = re.findall(r"^::: (qubonn\.\w+)\.(\w+)$", text, re.MULTILINE)
     assert len(named) >= 10
     assert all(hasattr(import_module(folder), name) for folder, name in named)
+
+
+def test_every_test_that_the_promises_name_exists() -> None:
+    text = (ROOT / "docs" / "promises.md").read_text("utf-8")
+    named = re.findall(r"`((?:tests|src)/[\w/]+\.py)(?:::(\w+))?`", text)
+    assert named
+    for path, name in named:
+        source = (ROOT / path).read_text("utf-8")
+        assert not name or f"def {name}(" in source or f"class {name}" in source, (path, name)

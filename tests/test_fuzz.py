@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import random
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import qubonn as qn
+from experiments.tiny import rows_of, some_records
+from mutations import mutate_store, mutated, mutated_archive
 from qubonn.datasets import read_csv, read_idx, read_table
 from qubonn.errors import QubonnError
 from qubonn.estimator import PosedProblem
-from qubonn.storage import read_arrays, write_arrays
+from qubonn.experiments import Store
+from qubonn.paper.comparison import StudySummary
+from qubonn.paper.results import in_order, results_table
+from qubonn.paper.studies import study_of
+from qubonn.storage import guard, read_arrays, write_arrays
 
 QUBO = qn.Qubo.of([0, 1], [1, 2], [1, -2], variable_count=3, labels=[("weight", 0), "b", 7])
 CSV = b'a,"b ",kind\n1,2.5,x\n-3,"4",y\n1e3,0,x\n'
@@ -44,6 +52,24 @@ def classifier() -> qn.QuboClassifier:
     return made.classifier(qn.train(made.problem, seed=0).networks[:2])
 
 
+def npy(array: Any) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def store_file(folder: Path) -> bytes:
+    """Return a store of the paper's margins with three runs."""
+    path = folder / "made.sqlite"
+    study = study_of("margins", "native", tune="once", seed=0)
+    with Store.open(path, study) as store:
+        for row in rows_of(study.settings[0], some_records(3)):
+            store.add(row)
+        store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        store._connection.execute("PRAGMA journal_mode = DELETE")
+    return path.read_bytes()
+
+
 SOUND: dict[str, Callable[[Path], bytes]] = {
     "network.qubonn": lambda folder: file_of(
         qn.BinaryNetwork.random(qn.Topology.dense(3, 2, 1), seed=0).save, folder, "n.qubonn"
@@ -57,6 +83,8 @@ SOUND: dict[str, Callable[[Path], bytes]] = {
     "samples.csv": lambda folder: SAMPLES,
     "samples.json": lambda folder: b'[{"0": 1, "1": 0, "2": 1}]',
     "samples.npz": lambda folder: npz(bits=np.eye(3, dtype=np.int8)),
+    "samples.npy": lambda folder: npy(np.eye(3, dtype=np.int8)),
+    "store.sqlite": store_file,
     "q.qubo": lambda folder: file_of(QUBO.save, folder, "q.qubo"),
     "q.npz": lambda folder: file_of(QUBO.save, folder, "q.npz"),
 }
@@ -69,6 +97,8 @@ QUICK = settings(
 def read(path: Path) -> object:
     """Read a file by the reader that its name asks for."""
     name = path.name
+    if name.endswith(".sqlite"):
+        return read_store(path)
     if name.endswith(".problem.npz"):
         return PosedProblem.load(path)
     if name.startswith("samples"):
@@ -82,6 +112,13 @@ def read(path: Path) -> object:
     if name.endswith(".npz"):
         return read_table(path)
     return read_csv(path, target="kind")
+
+
+def read_store(path: Path) -> object:
+    """Read a store as the command for reports does, without its pictures."""
+    with guard(path), Store.read(path) as store:
+        summaries = in_order([StudySummary.of(store)])
+        return [results_table(summaries)] if summaries else []
 
 
 def assert_read_or_refused(path: Path) -> None:
@@ -193,3 +230,57 @@ def test_samples_of_any_json_are_taken_or_refused(folder: Path, document: Any) -
     ):
         (folder / "samples.json").write_text(json.dumps(content))
         assert_read_or_refused(folder / "samples.json")
+
+
+MANY = 1_000_000
+MOST_MEGABYTES, MOST_SECONDS = 1024, 10.0
+
+
+def damage(draw: random.Random, path: Path, whole: bytes) -> None:
+    """Write a damaged copy of a sound file."""
+    is_archive = whole[:2] == b"PK"
+    if path.suffix == ".sqlite" and draw.random() < 0.7:
+        path.write_bytes(whole)
+        mutate_store(draw, path)
+    elif is_archive and draw.random() < 0.8:
+        path.write_bytes(mutated_archive(draw, whole))
+    elif path.suffix == ".gz" and draw.random() < 0.8:
+        path.write_bytes(gzip.compress(mutated(draw, gzip.decompress(whole)), 1))
+    else:
+        path.write_bytes(mutated(draw, whole))
+
+
+def read_many(folder: Path, sound: dict[str, bytes], count: int) -> None:
+    """Read `count` damaged files; keep those that are neither read nor refused."""
+    resource = pytest.importorskip("resource", reason="measures memory by POSIX")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    draw, slowest, faults = random.Random(count), 0.0, dict[str, Path]()
+    names = sorted(sound)
+    for _ in range(count):
+        path = folder / draw.choice(names)
+        damage(draw, path, sound[path.name])
+        start = time.perf_counter()
+        try:
+            assert_read_or_refused(path)
+        except Exception as error:
+            fault = f"{path.name}: {type(error).__name__}: {error!s:.200}"
+            faults.setdefault(fault, path.rename(folder / f"fault-{len(faults)}-{path.name}"))
+        slowest = max(slowest, time.perf_counter() - start)
+    used = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(f"{count:,} files, at most {slowest:.2f} s, {used:.0f} MB more")
+    assert faults == {}
+    assert slowest < MOST_SECONDS
+    assert used < MOST_MEGABYTES
+
+
+def test_some_thousand_damaged_files_are_read_or_refused_in_little_time_and_memory(
+    folder: Path, sound: dict[str, bytes]
+) -> None:
+    read_many(folder, sound, 2000)
+
+
+@pytest.mark.slow
+def test_a_million_damaged_files_are_read_or_refused_in_little_time_and_memory(
+    folder: Path, sound: dict[str, bytes]
+) -> None:
+    read_many(folder, sound, MANY)

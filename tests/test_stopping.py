@@ -1,9 +1,12 @@
+import signal
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
 
 from qubonn.errors import RangeError
-from qubonn.stopping import Progress, Stop, Watch, require_seed
+from qubonn.stopping import Progress, Stop, Watch, deaf_children, require_seed
 
 
 def test_work_is_done_in_slices_that_cover_every_step_once() -> None:
@@ -76,3 +79,12 @@ def test_a_seed_is_a_whole_number_from_0() -> None:
     assert require_seed(2**70) == 2**70
     with pytest.raises(RangeError, match="seed must be at least 0; got -1"):
         require_seed(-1)
+
+
+def test_processes_started_meanwhile_never_see_ctrl_c() -> None:
+    program = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    command = [sys.executable, "-c", program]
+    with deaf_children():
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "True\n"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

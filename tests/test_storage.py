@@ -1,13 +1,11 @@
+import gzip
 import io
 import os
 import pickle
-import signal
-import stat
-import subprocess
-import sys
-import threading
 import tracemalloc
 import zipfile
+from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,9 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from qubonn import storage
-from qubonn.errors import FileFormatError
-from qubonn.storage import read_arrays, read_limited, read_names, write_arrays, write_whole
+import qubonn as qn
+from qubonn import files
+from qubonn.datasets import read_table
+from qubonn.errors import FileFormatError, QubonnError
+from qubonn.storage import parse_json, read_arrays, read_names, write_arrays, write_whole
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
 
@@ -42,144 +42,6 @@ def archive_of(path: Path, *members: tuple[str, bytes], method: int = zipfile.ZI
         for name, data in members:
             archive.writestr(name, data)
     return path
-
-
-class TestWritingWhole:
-    def test_replaces_the_old_file(self, tmp_path: Path) -> None:
-        target = tmp_path / "file"
-        write_whole(target, b"old")
-        write_whole(target, b"new")
-        assert target.read_bytes() == b"new"
-        assert list(tmp_path.iterdir()) == [target]
-
-    @pytest.mark.parametrize("step", ["fsync", "replace"])
-    def test_keeps_the_old_file_and_no_other_if_it_fails(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-    ) -> None:
-        target = tmp_path / "file"
-        write_whole(target, b"old")
-        monkeypatch.setattr(os, step, fail)
-        with pytest.raises(OSError, match="no space left"):
-            write_whole(target, b"new")
-        assert target.read_bytes() == b"old"
-        assert list(tmp_path.iterdir()) == [target]
-
-    def test_leaves_nothing_behind_if_it_is_interrupted(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def interrupt(_: int) -> NoReturn:
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(os, "fsync", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            write_whole(tmp_path / "file", b"new")
-        assert list(tmp_path.iterdir()) == []
-
-    def test_names_the_wanted_file_if_there_is_no_such_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(FileNotFoundError, match=r"missing/file'$"):
-            write_whole(tmp_path / "missing" / "file", b"")
-
-    def test_refuses_a_folder(self, tmp_path: Path) -> None:
-        with pytest.raises(OSError, match="directory"):
-            write_whole(tmp_path, b"")
-
-    def test_takes_names_as_long_as_the_system_does(self, tmp_path: Path) -> None:
-        target = tmp_path / ("n" * 255)
-        write_whole(target, b"new")
-        assert target.read_bytes() == b"new"
-
-    @POSIX
-    def test_gives_a_new_file_the_usual_permissions(self, tmp_path: Path) -> None:
-        (tmp_path / "usual").touch()
-        write_whole(tmp_path / "file", b"")
-        assert (tmp_path / "file").stat().st_mode == (tmp_path / "usual").stat().st_mode
-
-    @POSIX
-    def test_keeps_the_permissions_of_the_old_file(self, tmp_path: Path) -> None:
-        target = tmp_path / "file"
-        target.touch(mode=0o600)
-        write_whole(target, b"new")
-        assert stat.S_IMODE(target.stat().st_mode) == 0o600
-
-    @POSIX
-    def test_writes_through_a_link(self, tmp_path: Path) -> None:
-        (tmp_path / "link").symlink_to("file")
-        write_whole(tmp_path / "link", b"new")
-        assert (tmp_path / "link").is_symlink()
-        assert (tmp_path / "file").read_bytes() == b"new"
-
-    @POSIX
-    def test_writes_straight_into_a_pipe(self, tmp_path: Path) -> None:
-        pipe = tmp_path / "pipe"
-        os.mkfifo(pipe)
-        writer = threading.Thread(target=write_whole, args=(pipe, b"new"))
-        writer.start()
-        assert pipe.read_bytes() == b"new"
-        writer.join()
-        assert pipe.is_fifo()
-
-    @POSIX
-    @pytest.mark.parametrize("delay", [0.0, 0.003, 0.01, 0.02, 0.05])
-    def test_killed_at_any_time_leaves_the_old_file_or_the_new_one_whole(
-        self, tmp_path: Path, delay: float
-    ) -> None:
-        size, target = 4 << 20, tmp_path / "file"
-        program = (
-            "import sys; from qubonn.storage import write_whole\n"
-            f"for turn in range(10**6): write_whole(sys.argv[1], b'%x' % (turn % 2) * {size})\n"
-        )
-        process = subprocess.Popen([sys.executable, "-c", program, target], env=environment())
-        while not target.exists():
-            assert process.poll() is None
-        threading.Event().wait(delay)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert target.read_bytes() in (b"0" * size, b"1" * size)
-
-
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-
-
-class TestReadingWithALimit:
-    def test_gives_the_bytes(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_bytes(b"bytes")
-        assert read_limited(tmp_path / "file") == b"bytes"
-
-    @pytest.mark.parametrize("size", [0, 9, 10])
-    def test_accepts_a_file_up_to_the_limit(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
-    ) -> None:
-        monkeypatch.setattr(storage, "MOST_BYTES", 10)
-        (tmp_path / "file").write_bytes(b"x" * size)
-        assert read_limited(tmp_path / "file") == b"x" * size
-
-    def test_refuses_a_larger_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(storage, "MOST_BYTES", 10)
-        (tmp_path / "file").write_bytes(b"x" * 11)
-        with pytest.raises(FileFormatError, match="file is larger than 10 bytes: not read"):
-            read_limited(tmp_path / "file")
-
-    def test_asks_for_no_more_memory_than_the_file_needs(self, tmp_path: Path) -> None:
-        (tmp_path / "file").write_bytes(b"small")
-        tracemalloc.start()
-        read_limited(tmp_path / "file")
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert peak < 1 << 20
-
-    @POSIX
-    def test_reads_a_pipe_to_its_end(self, tmp_path: Path) -> None:
-        pipe = tmp_path / "pipe"
-        os.mkfifo(pipe)
-        writer = threading.Thread(target=pipe.write_bytes, args=(b"x" * 300_000,))
-        writer.start()
-        assert len(read_limited(pipe)) == 300_000
-        writer.join()
-
-    def test_lets_the_system_say_that_there_is_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(FileNotFoundError):
-            read_limited(tmp_path / "file")
 
 
 PLAIN_TYPES = st.sampled_from(["?", "i1", "u1", "i4", ">i4", "i8", "f4", "f8", "U3", "S3"])
@@ -277,7 +139,7 @@ class TestArchives:
     def test_refuse_to_unpack_more_than_the_limit(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(storage, "MOST_BYTES", 100_000)
+        monkeypatch.setattr(files, "MOST_BYTES", 100_000)
         path = archive_of(tmp_path / "a.npz", ("a.npy", bytes(60_000)), ("b.npy", bytes(60_000)))
         with pytest.raises(FileFormatError, match="unpacks to 120,000 bytes, more than 100,000"):
             read_arrays(path)
@@ -326,3 +188,71 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError) as caught:
         write_whole(tmp_path / "file" / "x.npz", b"1")
     assert caught.value.filename == str(tmp_path / "file" / "x.npz")
+
+
+class TestBombs:
+    """Small files that would need much memory."""
+
+    def zeros(self, path: Path, name: str, shape: tuple[int, ...]) -> Path:
+        """Write an archive of zeros: a thousandth of their size."""
+        start = npy(header("'|u1'", shape=str(shape)))
+        with (
+            zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+            archive.open(f"{name}.npy", "w") as stream,
+        ):
+            stream.write(start)
+            for _ in range(prod(shape) >> 20):
+                stream.write(bytes(1 << 20))
+        return path
+
+    def peak(self, read: Callable[[], object], message: str) -> int:
+        tracemalloc.start()
+        with pytest.raises(QubonnError, match=message):
+            read()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return peak
+
+    def test_a_model_of_zeros_is_refused_by_its_directory(self, tmp_path: Path) -> None:
+        path = self.zeros(tmp_path / "m.qubonn", "weight_bits", (128, 1 << 20))
+        assert path.stat().st_size < 1 << 19
+        assert self.peak(lambda: qn.load(path), "unpacks to 134,217,") < 16 << 20
+
+    def test_arrays_that_are_not_asked_for_are_not_read(self, tmp_path: Path) -> None:
+        path = self.zeros(tmp_path / "d.npz", "other", (128, 1 << 20))
+        assert self.peak(lambda: read_table(path), "as an array named X") < 16 << 20
+
+    def test_samples_of_another_width_are_not_read(self, tmp_path: Path) -> None:
+        path = self.zeros(tmp_path / "s.npz", "bits", (128, 1 << 20))
+        qubo = qn.Qubo.of([0], [1], [1], variable_count=2)
+        assert self.peak(lambda: qn.Samples.load(path, qubo), "must have 2 values") < 16 << 20
+
+    def test_what_does_not_fit_the_free_memory_is_not_read(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("qubonn.checks.free_memory", lambda: 100 << 20)
+        path = self.zeros(tmp_path / "d.npz", "X", (128, 1 << 20))
+        assert self.peak(lambda: read_table(path), "0.1 GiB are free") < 16 << 20
+
+    def test_data_take_little_more_than_their_own_size(self, tmp_path: Path) -> None:
+        path = self.zeros(tmp_path / "d.npz", "X", (64, 1 << 20))
+        tracemalloc.start()
+        read_table(path)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 2 * (64 << 20)
+
+    def test_json_of_many_small_lists_is_refused_before_it_is_decoded(self) -> None:
+        text = b"[" + b"[]," * (3 << 20) + b"[]]"
+        peak = self.peak(lambda: parse_json("p.json", text), "many small lists and objects")
+        assert peak < 16 << 20
+
+    @pytest.mark.parametrize("piece", [b"1" * 1024, b'"\n",' * 256])
+    def test_a_row_without_end_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: bytes
+    ) -> None:
+        monkeypatch.setattr("qubonn.datasets.table.MOST_CHARACTERS", 1 << 20)
+        path = tmp_path / "d.csv.gz"
+        path.write_bytes(gzip.compress(b"a,b\n" + piece * (48 << 10), 1))
+        peak = self.peak(lambda: read_table(path), "must have rows of fewer than 1,048,576 charac")
+        assert peak < 40 << 20

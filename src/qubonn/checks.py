@@ -9,12 +9,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.errors import AlphabetError, RangeError, ShapeError
+from qubonn.memory import free_memory
 
 HARMLESS_BYTES = 64 << 20  # not worth checking
+MOST_STRENGTH = 2**40  # with larger ones float64 would lose the smaller terms
 LARGEST_WHOLE = 2**31  # of strengths; with larger ones sums of int64 might wrap around
 
 BitVector = NDArray[np.int8]  # of 0 and 1
@@ -45,6 +46,11 @@ def require_strength(name: str, value: object) -> int | float:
         raise RangeError(f"{name} must be a number that float64 can hold; got more") from None
     if not isfinite(number) or number < 0:
         raise RangeError(f"{name} must be a finite number, at least 0; got {value}")
+    if number > MOST_STRENGTH:
+        raise RangeError(
+            f"{name} must be at most 2**40, so that float64 holds sums of energies exactly; "
+            f"got {number:g}"
+        )
     return int(number) if number.is_integer() and number <= LARGEST_WHOLE else number
 
 
@@ -176,8 +182,8 @@ def require_bits(name: str, values: ArrayLike, *, count: int) -> BitMatrix:
 def require_memory(
     what: str, byte_count: int, *, hint: str = "use fewer examples or a smaller network"
 ) -> None:
-    """Refuse work that needs more memory than the machine has free; `hint` says what to do."""
-    if byte_count > HARMLESS_BYTES and byte_count > (free := _free_memory()):
+    """Refuse work that needs more memory than this process may use; `hint` says what to do."""
+    if byte_count > HARMLESS_BYTES and byte_count > (free := free_memory()):
         needed = f"{byte_count / 2**30:,.1f} GiB"
         raise RangeError(f"{what} needs about {needed} and {free / 2**30:.1f} GiB are free: {hint}")
 
@@ -245,8 +251,3 @@ def _first(array: NDArray[Any], is_bad: NDArray[np.bool_]) -> str:
     place = tuple(np.argwhere(is_bad)[0].tolist())
     where = f"at place {place[0]}" if len(place) == 1 else f"in row {place[0]}, column {place[1]}"
     return f"{array[place]} {where}"
-
-
-def _free_memory() -> int:
-    """Bytes that can be allocated without swapping."""
-    return int(psutil.virtual_memory().available)

@@ -3,10 +3,13 @@
 Time limit, target energy, report -> Stop or None, between slices of work.
 """
 
+import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from importlib import import_module
 
 from qubonn.checks import is_finite_number, require_count, require_seconds
 from qubonn.errors import RangeError
@@ -30,6 +33,7 @@ class Progress:
     seconds: float
 
 
+TRACKERS = ("joblib.externals.loky.backend.resource_tracker", "multiprocessing.resource_tracker")
 SLICE_SECONDS = 0.05  # between two looks at the clock
 TARGET_SLICE = 10  # steps between two looks for the target
 
@@ -119,3 +123,19 @@ class Watch:
 def require_seed(seed: int) -> int:
     """Return a seed that numpy's SeedSequence accepts."""
     return require_count("seed", seed, least=0)
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Start processes that never see Ctrl-C; pressed meanwhile, it arrives here afterwards."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    # the trackers of resources let Ctrl-C through again when they start: so they start before
+    for name in TRACKERS:
+        import_module(name).ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

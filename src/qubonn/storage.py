@@ -1,103 +1,68 @@
-"""Files that are whole or absent, and archives that cannot run code or exhaust memory.
+"""Archives that cannot run code or exhaust memory, and strict JSON.
 
-Bytes, or named arrays <-> one file; JSON -> values.  A file is written to a temporary neighbour,
-flushed to disk, then renamed over the target.  Archives are .npz files that numpy reads too; they
-hold plain numbers and text only, and the same arrays always give the same bytes.
+Named arrays <-> one file; JSON -> values.  Archives are .npz files that numpy reads too; they hold
+plain numbers and text only, and the same arrays always give the same bytes.
 
 Threat model: a file may come from anyone.  Reading it must not run code (no pickle, no object
 types), and must not allocate more than the file justifies: a limit on the file, a limit on what the
-zip directory declares, no member unpacked beyond its declared size, and no array created before its
-header's shape and type agree with the bytes that are there.  Anything else is one FileFormatError.
+zip directory declares, no member unpacked beyond its declared size, no array created before its
+header's shape and type agree with the bytes that are there and with the memory that is free, and no
+JSON decoded whose values need far more memory than its text.  Anything else is one FileFormatError.
 Not covered: files that change while they are read, and bugs in zlib or in numpy's header parser.
 """
 
-import gzip
 import io
 import json
 import os
 import reprlib
-import secrets
-import stat
-import sys
 import zipfile
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from math import prod
-from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.errors import FileFormatError
+from qubonn import files
+from qubonn.checks import HARMLESS_BYTES, require_memory
+from qubonn.errors import FileFormatError, QubonnError
+from qubonn.files import (
+    Source,
+    guard,
+    open_bytes,
+    open_file,
+    read_limited,
+    reader,
+    shown_source,
+    write_whole,
+)
 
-Source = str | os.PathLike[str]
+__all__ = [
+    "Archive",
+    "Source",
+    "fill",
+    "guard",
+    "open_arrays",
+    "open_bytes",
+    "parse_json",
+    "read_array",
+    "read_arrays",
+    "read_limited",
+    "read_names",
+    "reader",
+    "shown",
+    "shown_source",
+    "write_arrays",
+    "write_whole",
+]
 
-MOST_BYTES = 4 << 30  # of one file, and of what it unpacks to
 MOST_CODE_POINT = 0x10FFFF  # of Unicode
-
-GZIP = b"\x1f\x8b"  # the first bytes of a gzipped file
+MOST_GROWTH = 256  # times that what we wrote is larger unpacked; bytes that repeat do not count
 PLAIN_KINDS = "biufSU"  # of numpy types: no objects, no records
-
-
-def write_whole(path: Source, data: bytes) -> None:
-    """Replace the file at `path` by `data`: readers see the old file or the new one, never half.
-
-    A link stays a link, and permissions stay as they were; a device or pipe is written straight.
-    """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)
-        return
-    temporary = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as stream:
-            stream.write(data)
-            stream.flush()
-            if target.exists():
-                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException as error:
-        with suppress(OSError):  # it may not exist
-            temporary.unlink()
-        if isinstance(error, OSError) and error.filename == os.fspath(temporary):
-            error.filename = os.fspath(path)  # the caller named this file, not its neighbour
-        raise
-    _sync_directory(target.parent)
-
-
-def read_limited(path: Source) -> bytes:
-    """Return the bytes of a file, unless it is larger than any file of ours."""
-    with open(path, "rb") as stream:
-        return io.BufferedReader(_Limited(stream, os.fspath(path))).read()
-
-
-@contextmanager
-def open_bytes(path: Source) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked if it is gzipped; "-" is standard input.
-
-    Reading beyond MOST_BYTES, packed or unpacked, is refused.
-    """
-    name, is_standard_input = shown_source(path), os.fspath(path) == "-"
-    with nullcontext(sys.stdin.buffer) if is_standard_input else open(path, "rb") as raw:
-        peekable = io.BufferedReader(_Limited(raw, name))
-        try:
-            if peekable.peek(2)[:2] == GZIP:
-                with gzip.GzipFile(fileobj=peekable) as unpacked:
-                    yield io.BufferedReader(_Limited(unpacked, name))
-            else:
-                yield peekable
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise FileFormatError(
-                f"{name} is not whole gzip data ({error}): it may be truncated or corrupted"
-            ) from error
-
-
-def shown_source(path: Source) -> str:
-    """Return a path as messages name it."""
-    return "standard input" if os.fspath(path) == "-" else os.fspath(path)
+BYTES_AT_ONCE = 1 << 20
+JSON_COSTS = {b"[": 72, b"{": 360, b",": 32, b'"': 30}  # bytes of memory, about, for each
+JSON_GROWTH = 16  # times that decoded JSON is larger than its text, at most
 
 
 def parse_json(name: str, data: bytes | str) -> Any:
@@ -111,6 +76,7 @@ def parse_json(name: str, data: bytes | str) -> Any:
     Traceback (most recent call last):
     qubonn.errors.FileFormatError: p.json must be strict JSON; got the constant NaN
     """
+    _require_moderate_json(name, data if isinstance(data, bytes) else data.encode())
     try:
         return json.loads(data, parse_constant=_refuse_constant, object_pairs_hook=_object)
     except json.JSONDecodeError as error:
@@ -154,41 +120,101 @@ def read_names(path: Source) -> list[str]:
     Empty for a file of another kind: `read_arrays` says what is wrong with it.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
-            return [name.removesuffix(".npy") for name in archive.namelist()]
-    except OSError:
-        raise
-    except Exception:  # zipfile raises several kinds on broken bytes
+        with open_arrays(path) as archive:
+            return archive.names
+    except FileFormatError:
         return []
 
 
-def read_arrays(path: Source) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Source, *, is_ours: bool = False) -> dict[str, NDArray[Any]]:
     """Return the named arrays of an .npz archive; objects (pickle) and oversized ones are refused.
 
-    Memory stays in proportion to what the members hold, whatever their headers claim.
+    Memory stays in proportion to what the members hold, whatever their headers claim; a file that
+    `is_ours` is refused if it is much larger unpacked than what we write.
     """
-    data = read_limited(path)
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _require_plain_members(path, archive.infolist())
-            arrays = {}
-            for member in archive.infolist():
-                content = archive.open(member).read(member.file_size)  # not more than declared
-                name = member.filename
-                arrays[name.removesuffix(".npy")] = _array(f"{path}: {name}", content)
-            return arrays
-    except FileFormatError:
-        raise
-    except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on broken bytes
-        raise FileFormatError(
-            f"{path} is not a readable .npz archive ({type(error).__name__}): "
-            "it may be truncated or corrupted"
-        ) from error
+    with open_arrays(path, is_ours=is_ours) as archive:
+        return {name: archive.read(name) for name in archive.names}
 
 
 def read_array(path: Source) -> NDArray[Any]:
     """Return the array of an .npy file; objects (pickle) are refused."""
-    return _array(os.fspath(path), read_limited(path))
+    with open_file(path) as stream, guard(path):
+        size = os.fstat(stream.fileno()).st_size
+        return _array(os.fspath(path), stream, size)
+
+
+@contextmanager
+def open_arrays(path: Source, *, is_ours: bool = False) -> Iterator["Archive"]:
+    """Open an .npz archive whose arrays are read one by one; `is_ours` as in `read_arrays`."""
+    with open_file(path) as stream, guard(path):
+        data = stream if stream.seekable() else io.BytesIO(stream.read())
+        try:
+            with zipfile.ZipFile(data) as archive:
+                size = data.seek(0, os.SEEK_END)
+                _require_plain_members(path, archive.infolist(), size if is_ours else None)
+                yield Archive(os.fspath(path), archive)
+        except (QubonnError, MemoryError):
+            raise
+        except Exception as error:  # zipfile, zlib and numpy raise a dozen kinds on broken bytes
+            raise FileFormatError(
+                f"{path} is not a readable .npz archive ({type(error).__name__}): "
+                "it may be truncated or corrupted"
+            ) from error
+
+
+class Archive:
+    """An open .npz archive of plain arrays."""
+
+    def __init__(self, path: str, archive: zipfile.ZipFile) -> None:
+        self._path, self._archive = path, archive
+        self._members = {one.filename.removesuffix(".npy"): one for one in archive.infolist()}
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the arrays, in the order of the file."""
+        return list(self._members)
+
+    def header(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """Return shape and type of an array without reading it."""
+        with self._archive.open(self._members[name]) as stream:
+            shape, _, dtype = _header(f"{self._path}: {name}.npy", stream)
+            return shape, dtype
+
+    def read(self, name: str) -> NDArray[Any]:
+        """Return an array."""
+        member = self._members[name]
+        with self._archive.open(member) as stream:
+            return _array(f"{self._path}: {member.filename}", stream, member.file_size)
+
+
+def fill(name: str, stream: Any, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    """Read `count` values to the end of a stream into one new vector.
+
+    The memory is checked before, and grows with the bytes that come, not with what was declared.
+    """
+    byte_count = count * dtype.itemsize
+    require_memory(f"reading {name}", byte_count, hint="use fewer examples")
+    data = bytearray()
+    while piece := stream.read(min(byte_count - len(data), BYTES_AT_ONCE)):
+        data += piece
+    if len(data) < byte_count or stream.read(1):
+        found = "more" if len(data) == byte_count else f"{len(data):,}"
+        raise FileFormatError(
+            f"{name} must hold {byte_count:,} bytes of values, as its header says; got {found}: "
+            "it may be truncated or corrupted"
+        )
+    return np.frombuffer(data, dtype)
+
+
+def _require_moderate_json(name: str, data: bytes) -> None:
+    """Refuse text whose values would need far more memory than it has bytes."""
+    needed = len(data) + sum(cost * data.count(sign) for sign, cost in JSON_COSTS.items())
+    require_memory(f"reading {name}", needed, hint="use a smaller file, or .npz")
+    if needed > HARMLESS_BYTES and needed > JSON_GROWTH * len(data):
+        raise FileFormatError(
+            f"{name} has {len(data):,} bytes of JSON that would need {needed:,} bytes of memory: "
+            "it must hold numbers rather than many small lists and objects; use .npz"
+        )
 
 
 def _refuse_constant(constant: str) -> NoReturn:
@@ -204,15 +230,17 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return decoded
 
 
-def _require_plain_members(path: Source, members: list[zipfile.ZipInfo]) -> None:
+def _require_plain_members(path: Source, members: list[zipfile.ZipInfo], size: int | None) -> None:
+    """Refuse members that repeat, are too large, or could grow beyond what they declare."""
     unpacked = sum(member.file_size for member in members)
-    if unpacked > MOST_BYTES:
-        raise FileFormatError(
-            f"{path} unpacks to {unpacked:,} bytes, more than {MOST_BYTES:,}: not read"
-        )
+    most = files.MOST_BYTES
+    if size is not None:
+        most = min(most, HARMLESS_BYTES + MOST_GROWTH * size)
+    if unpacked > most:
+        raise FileFormatError(f"{path} unpacks to {unpacked:,} bytes, more than {most:,}: not read")
     names = [member.filename for member in members]
-    if len(set(names)) != len(names):
-        raise FileFormatError(f"{path} must hold each array once; got names {sorted(names)}")
+    if len({name.removesuffix(".npy") for name in names}) != len(names):
+        raise FileFormatError(f"{path} must hold each array once; got names {shown(sorted(names))}")
     for member in members:
         # bzip2 and lzma members unpack without a limit that zipfile could set
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -222,26 +250,31 @@ def _require_plain_members(path: Source, members: list[zipfile.ZipInfo]) -> None
             )
 
 
-def _array(name: str, data: bytes) -> NDArray[Any]:
-    """Read one .npy member as numpy writes it: version 1.0, plain type, all bytes there."""
-    stream = io.BytesIO(data)
+def _header(name: str, stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, whether columns come first, and type; only what numpy writes as version 1.0."""
     try:
         version = np.lib.format.read_magic(stream)
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        shape, is_fortran, dtype = np.lib.format.read_array_header_1_0(stream)
     except Exception:  # numpy parses the header as a Python literal, which fails in many ways
-        version, shape, dtype = (0, 0), (), np.dtype(object)
+        version, shape, is_fortran, dtype = (0, 0), (), False, np.dtype(object)
     if version != (1, 0) or dtype.kind not in PLAIN_KINDS or not dtype.itemsize:
         raise FileFormatError(
             f"{name} must be a .npy array of plain numbers or text (no objects, no pickle)"
         )
+    return shape, is_fortran, dtype
+
+
+def _array(name: str, stream: Any, size: int) -> NDArray[Any]:
+    """Read an .npy file of `size` bytes; 0 for a pipe, which must have all that are declared."""
+    shape, is_fortran, dtype = _header(name, stream)
     promise = f"{name} must hold {dtype} of shape {shape}, as its header says"
-    byte_count = len(data) - stream.tell()
-    if prod(shape) * dtype.itemsize != byte_count:
+    byte_count = size - stream.tell() if size else prod(shape) * dtype.itemsize
+    if prod(shape) * dtype.itemsize != byte_count or min(shape, default=0) < 0:
         raise FileFormatError(f"{promise}; got {byte_count:,} bytes of data")
-    stream.seek(0)
+    values = fill(name, stream, dtype, prod(shape))
     try:
-        array: NDArray[Any] = np.load(stream, allow_pickle=False)
-    except (ValueError, OverflowError) as error:  # such as a hundred axes
+        array = values.reshape(shape, order="F" if is_fortran else "C")
+    except ValueError as error:  # such as a hundred axes
         raise FileFormatError(f"{promise}; numpy refuses it: {error}") from error
     _require_values(name, array)
     return array.astype(dtype.newbyteorder("="), copy=False)
@@ -256,31 +289,3 @@ def _require_values(name: str, array: NDArray[Any]) -> None:
         code_points = flat.view(np.dtype(np.uint32).newbyteorder(flat.dtype.byteorder))
         if (code_points > MOST_CODE_POINT).any():
             raise FileFormatError(f"{name} must hold Unicode text")
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the renaming last through a power cut, where the system lets us."""
-    with suppress(OSError):  # Windows opens no directories
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-class _Limited(io.RawIOBase):
-    """Passes bytes on, up to MOST_BYTES."""
-
-    def __init__(self, stream: Any, name: str) -> None:
-        self._stream, self._name, self._total = stream, name, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        data = self._stream.read1(len(memoryview(buffer)))  # type: ignore[arg-type]
-        self._total += len(data)
-        if self._total > MOST_BYTES:
-            raise FileFormatError(f"{self._name} is larger than {MOST_BYTES:,} bytes: not read")
-        memoryview(buffer)[: len(data)] = data  # type: ignore[arg-type]
-        return len(data)

@@ -160,3 +160,39 @@ def test_a_confusion_matrix_follows_predictions_in_a_file(
     shown = call("predict", model, flowers, "-t", "kind", "-o", "p.csv").stdout
     assert "actual \\ predicted" in shown
     assert "actual" not in call("predict", model, flowers, "-t", "kind").stdout
+
+
+ODD = "\x1b]0;owned\x07"
+
+
+@pytest.fixture
+def odd_model(tmp_path: Path, call: Call) -> Path:
+    """A model with labels that a terminal or a spreadsheet would act on."""
+    lines = ["a,b,c,k", *(3 * f"{n % 2}," + (ODD, "=1+1")[n % 2] for n in range(20))]
+    Path("odd.csv").write_text("\n".join(lines), encoding="utf-8")
+    options = ("-t", "k", "--test-share", 0, "--committee", 3)
+    call("train", "odd.csv", *options, "-o", "odd.qubonn")
+    return tmp_path / "odd.qubonn"
+
+
+def test_labels_go_unchanged_to_files_and_pipes_with_a_note_on_formulas(
+    odd_model: Path, call: Call
+) -> None:
+    result = call("predict", odd_model, "odd.csv")
+    assert {row["prediction"] for row in rows(result.stdout)} == {ODD, "=1+1"}
+    assert "Note: the label '=1+1' is written as it is; a spreadsheet may" in result.stderr
+
+
+def test_labels_are_escaped_on_a_terminal(
+    odd_model: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True)
+    result = call("predict", odd_model, "odd.csv")
+    assert "\x1b" not in result.stdout
+    assert r"\x1b]0;owned\x07" in result.stdout
+
+
+def test_formulas_are_marked_as_text_for_spreadsheets(odd_model: Path, call: Call) -> None:
+    result = call("predict", odd_model, "odd.csv", "--spreadsheet")
+    assert {row["prediction"] for row in rows(result.stdout)} == {ODD, "'=1+1"}
+    assert "Note" not in result.stderr

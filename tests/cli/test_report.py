@@ -1,3 +1,4 @@
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ from click.testing import Result
 
 import qubonn as qn
 from drawing.html_reading import Elements
+from experiments.tiny import rows_of, some_records
+from qubonn.experiments import Store
+from qubonn.paper.studies import study_of
 
 Call = Callable[..., Result]
 
@@ -45,6 +49,45 @@ def test_options_of_markdown_need_it(store: Path, call: Call) -> None:
 
 def test_a_folder_without_stores_is_refused(tmp_path: Path, call: Call) -> None:
     assert "there are none" in call("report", tmp_path, code=2).stderr
+
+
+@pytest.fixture
+def made_store(tmp_path: Path) -> Path:
+    """A store of the paper's margins with three runs of no meaning."""
+    path, study = tmp_path / "made.sqlite", study_of("margins", "native", tune="once", seed=0)
+    with Store.open(path, study) as store:
+        for row in rows_of(study.settings[0], some_records(3)):
+            store.add(row)
+    return path
+
+
+DAMAGE = (
+    ("runs", "record", "{}"),
+    ("runs", "record", '{"test_accuracy": "much"}'),
+    ("runs", "record", "[" * 100_000),
+    ("runs", "number", "x"),
+    ("runs", "seconds", "long"),
+    ("settings", "setting", "{}"),
+    ("settings", "setting", '{"network": 10, "margin_strength": "x"}'),
+    ("settings", "setting", b"\xff"),
+    ("study", "spec", '{"name": "margins"}'),
+    ("study", "spec", '{"name": ["margins"], "data_seeds": 7}'),
+    ("study", "spec", "{}"),
+)
+
+
+@pytest.mark.parametrize(("table", "column", "value"), DAMAGE)
+def test_a_damaged_store_gets_one_sentence(
+    made_store: Path, call: Call, table: str, column: str, value: object
+) -> None:
+    connection = sqlite3.connect(made_store)
+    connection.execute("DROP TRIGGER runs_stay")
+    connection.execute(f"UPDATE OR REPLACE {table} SET {column} = ?", (value,))
+    connection.commit()
+    connection.close()
+    (line,) = call("report", made_store, code=2).stderr.splitlines()
+    assert line.startswith("Error: ")
+    assert not Path("report.html").exists()
 
 
 # ---- models ----

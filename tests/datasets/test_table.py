@@ -267,7 +267,7 @@ def test_blocks_give_the_same_numbers_as_one_piece(
 def test_a_bomb_is_refused_while_it_unpacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("qubonn.storage.MOST_BYTES", 1 << 16)
+    monkeypatch.setattr("qubonn.files.MOST_BYTES", 1 << 16)
     path = written(tmp_path, gzip.compress(b"a,b\n" + b"1,2\n" * (1 << 18)), "d.csv.gz")
     assert path.stat().st_size < 1 << 16
     tracemalloc.start()

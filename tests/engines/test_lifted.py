@@ -145,3 +145,45 @@ def test_weights_decay_as_far_as_the_qubo_allows(decay_strength: float) -> None:
 def test_bad_settings_are_refused(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(RangeError, match=message):
         LiftedAnnealing(**bad)
+
+
+FRACTIONS: dict[str, Any] = {
+    "margins": {"margin_strength": 0.01},
+    "margins and outputs": {"margin_strength": 0.03, "output_strength": 1.7},
+    "decay": {"margin_strength": 0.1, "decay_strength": 0.07},
+    "weights": {"margin_strength": 0.01, "example_weights": [1, 2, 3, 1, 1, 4, 1, 2]},
+}
+
+
+def with_fractions(name: str, seed: int) -> qn.TrainingProblem:
+    generator = np.random.default_rng(seed)
+    levels = 3 if name == "decay" else 2
+    topology = qn.Topology.dense(10, 3, 2, weight_levels=levels)
+    spins = generator.choice([-1, 1], size=(8, 12))
+    field = qn.Field(
+        generator.normal(size=topology.weight_count), generator.normal(size=topology.neuron_count)
+    )
+    return qn.TrainingProblem(
+        topology, spins[:, :10], spins[:, 10:], field=field, **FRACTIONS[name]
+    )
+
+
+@pytest.mark.parametrize("name", FRACTIONS)
+@pytest.mark.parametrize("limit", [None, 1e-4])
+def test_energies_of_fractional_strengths_are_those_of_certificates(
+    name: str, limit: float | None
+) -> None:
+    problem = with_fractions(name, seed=1)
+    found = qn.LiftedAnnealing(replica_count=40).solve(problem, seed=0, time_limit=limit)
+    for row, energy in enumerate(found.energies):
+        network, activations = found.network(row), found.activation_spins[row]
+        assert energy == pytest.approx(problem.certify(network, activations).terms.total, abs=1e-9)
+    assert (np.diff(found.energies) >= 0).all()
+
+
+def test_the_energy_of_a_margin_reward_is_not_rounded() -> None:
+    generator = np.random.default_rng(0)
+    inputs, outputs = generator.choice([-1, 1], (8, 10)), generator.choice([-1, 1], (8, 2))
+    problem = qn.TrainingProblem(qn.Topology.dense(10, 3, 2), inputs, outputs, margin_strength=0.01)
+    result = qn.train(problem, qn.LiftedAnnealing(), seed=0)
+    assert result.energies[0] == result.terms.total == -1.24

@@ -180,3 +180,34 @@ def test_what_is_committed_is_in_the_log_of_a_file_that_is_synced(path: Path) ->
             for name in ("journal_mode", "synchronous")
         ]
     assert settings == ["wal", 2]
+
+
+def test_a_full_disk_is_an_error_of_the_system_that_names_the_store(path: Path) -> None:
+    with Store.open(path, dice()) as store:
+        store.add(row(SIX, 0, {"eyes": 1}))
+        store._connection.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(OSError, match=r"No space left on device: .*tiny\.sqlite") as caught:
+            store.add(row(SIX, 1, {"eyes": 1, "text": "x" * 100_000}))
+    assert caught.value.filename == str(path)
+    with Store.read(path) as store:
+        assert len(store.rows()) == 1
+
+
+def test_tables_that_are_views_are_refused_before_they_run(path: Path) -> None:
+    Store.open(path, dice()).close()
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT x FROM n"
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TABLE runs")
+    connection.execute(f"CREATE VIEW runs AS {endless}")
+    connection.close()
+    with pytest.raises(FileFormatError, match="its tables are others"):
+        Store.read(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
+def test_a_pipe_is_no_store(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.sqlite")
+    with pytest.raises(FileFormatError, match="must be a store"):
+        Store.read(tmp_path / "pipe.sqlite")
+    with pytest.raises(FileFormatError, match="it is no file"):
+        Store.open(tmp_path / "pipe.sqlite", dice())

@@ -263,9 +263,9 @@ class TestMemory:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("qubonn.checks.HARMLESS_BYTES", 0)
-        monkeypatch.setattr("qubonn.checks._free_memory", lambda: 1 << 30)
+        monkeypatch.setattr("qubonn.checks.free_memory", lambda: 1 << 30)
         assert PROBLEM.qubo().variable_count == COUNT
-        monkeypatch.setattr("qubonn.checks._free_memory", lambda: 1000)
+        monkeypatch.setattr("qubonn.checks.free_memory", lambda: 1000)
         with pytest.raises(RangeError, match=r"needs about 0\.0 GiB and 0\.0 GiB are free"):
             PROBLEM.qubo()
 
@@ -273,7 +273,7 @@ class TestMemory:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("qubonn.checks.HARMLESS_BYTES", 0)
-        monkeypatch.setattr("qubonn.checks._free_memory", lambda: 1000)
+        monkeypatch.setattr("qubonn.checks.free_memory", lambda: 1000)
         assert PROBLEM.certify(NETWORK).terms == PROBLEM.terms(PROBLEM.encode(NETWORK))
 
 

@@ -286,7 +286,7 @@ def test_inputs_and_outputs_do_not_overlap() -> None:
 
 
 def test_more_nodes_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_free_memory", lambda: 1 << 30)
+    monkeypatch.setattr(checks, "free_memory", lambda: 1 << 30)
     with pytest.raises(RangeError, match="a graph of 1000000000001 nodes needs about 37,252"):
         from_arcs([(0, 10**12)])
 

@@ -251,7 +251,7 @@ def test_layer_sizes_are_whole_and_positive(size: int) -> None:
 
 
 def test_sizes_of_numpy_do_not_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_free_memory", lambda: 1 << 30)
+    monkeypatch.setattr(checks, "free_memory", lambda: 1 << 30)
     many = np.int32(2**31 - 1)
     with pytest.raises(RangeError, match="a network of 4611686014132420609 arcs needs about"):
         Topology.dense(many, many)  # type: ignore[arg-type]
@@ -260,7 +260,7 @@ def test_sizes_of_numpy_do_not_overflow(monkeypatch: pytest.MonkeyPatch) -> None
 def test_networks_that_do_not_fit_into_memory_are_refused_before_they_are_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(checks, "_free_memory", lambda: 1 << 30)
+    monkeypatch.setattr(checks, "free_memory", lambda: 1 << 30)
     with pytest.raises(RangeError, match=r"a network of 100000000 arcs needs about 6\.7 GiB"):
         Topology.dense(10_000, 10_000)
 

@@ -179,7 +179,7 @@ def test_a_convolution_of_flat_inputs_is_refused_with_a_hint() -> None:
 
 
 def test_a_network_too_large_for_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_free_memory", lambda: 1 << 30)
+    monkeypatch.setattr(checks, "free_memory", lambda: 1 << 30)
     with pytest.raises(
         NotationError, match=r"fc\(999999999\): a network of 26999999973 arcs needs"
     ):

@@ -232,3 +232,11 @@ def test_cp_sat_refuses_weights_of_examples() -> None:
     )
     with pytest.raises(RangeError, match="CpSat counts all examples alike"):
         qn.train(problem, qn.CpSat())
+
+
+def test_a_small_problem_with_many_inputs_is_given_to_an_engine_that_can_solve_it() -> None:
+    inputs = np.random.default_rng(0).choice([-1, 1], size=(2, 50_000)).astype(np.int8)
+    problem = qn.TrainingProblem(qn.Topology.dense(50_000, 1), inputs, [[1], [-1]])
+    result = qn.train(problem, seed=0)
+    assert result.solver.startswith("ForwardAnnealing")
+    assert result.is_feasible

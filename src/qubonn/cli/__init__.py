@@ -3,9 +3,15 @@
 ``qubonn COMMAND`` -> qubonn.cli.COMMAND.command
 """
 
+import atexit
 import io
+import os
+import signal
 import sys
+import threading
+from contextlib import suppress
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -13,7 +19,7 @@ from qubonn import __version__
 from qubonn.cli.screen import INTERRUPTED, WRONG, printable
 from qubonn.errors import QubonnError
 
-__all__ = ["main"]
+__all__ = ["main", "run"]
 
 COMMANDS = ("demo", "train", "predict", "inspect", "qubo", "decode", "export", "bench",
             "reproduce", "report", "playground")  # fmt: skip
@@ -46,8 +52,41 @@ class _LazyGroup(click.Group):
         except MemoryError as error:
             raise _Wrong("there is not enough memory: use fewer examples") from error
         except KeyboardInterrupt:
-            click.echo("\nInterrupted; nothing was written.", err=True)
-            context.exit(INTERRUPTED)
+            _say_interrupted(context)
+        except (click.ClickException, click.exceptions.Exit):
+            raise
+        except Exception:
+            if not _interrupts.received:
+                raise
+            _say_interrupted(context)  # while a package was imported, which made this of it
+
+
+def _say_interrupted(context: click.Context) -> NoReturn:
+    click.echo("\nInterrupted; nothing was written.", err=True)
+    context.exit(INTERRUPTED)
+
+
+class _Interrupts:
+    """Counts Ctrl-C, and sends it again where Python would only report it and go on."""
+
+    def __init__(self) -> None:
+        self.received = 0
+
+    def handle(self, number: int, frame: object) -> None:
+        self.received += 1
+        raise KeyboardInterrupt
+
+    def send_again(self, lost: "sys.UnraisableHookArgs") -> None:
+        """Replace `sys.unraisablehook`: it is called for errors in destructors and callbacks."""
+        if not issubclass(lost.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(lost)
+            return
+        timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
+        timer.daemon = True
+        timer.start()
+
+
+_interrupts = _Interrupts()
 
 
 class _Wrong(click.ClickException):
@@ -68,3 +107,38 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # labels that an old terminal cannot show
             stream.reconfigure(errors="backslashreplace")
+
+
+def run() -> None:
+    """Run the command line as a process: Ctrl-C at any time ends it with 130 and one sentence."""
+    if callable(signal.getsignal(signal.SIGINT)):  # unless it is ignored
+        signal.signal(signal.SIGINT, _interrupts.handle)
+        sys.unraisablehook = _interrupts.send_again
+    try:
+        main(prog_name="qubonn")
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to stop
+        _end_workers()
+        if _interrupts.received:
+            _leave()
+
+
+def _leave() -> NoReturn:
+    """End after Ctrl-C with the code that was set; Python might end by the signal instead."""
+    end = sys.exc_info()[1]
+    code = end.code if isinstance(end, SystemExit) else INTERRUPTED
+    code = INTERRUPTED if code == 1 or not isinstance(code, int) else code  # click alone saw it
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # the reader of a pipe is gone
+            stream.flush()
+    atexit._run_exitfuncs()
+    os._exit(code)
+
+
+def _end_workers() -> None:
+    """End the idle worker processes of joblib now, not after a timeout."""
+    name = "joblib.externals.loky.reusable_executor"
+    executor = getattr(sys.modules.get(name), "_executor", None)
+    if executor is not None:
+        with suppress(Exception):  # they are gone already
+            executor.shutdown(wait=True, kill_workers=True)

@@ -14,7 +14,7 @@ import click
 
 import qubonn as qn
 from qubonn.cli import options
-from qubonn.cli.screen import Screen
+from qubonn.cli.screen import Screen, uninterrupted
 
 NETWORK = 10  # of the paper
 REPLICAS, SWEEPS = 1000, 1000
@@ -91,7 +91,9 @@ def _annealing(problem: "qn.TrainingProblem") -> list[Task]:
         updates = qubo.variable_count * replicas * SWEEPS / 1e6
         return name, "million spin updates/s", lambda seed: updates / _seconds(lambda: sample(seed))
 
-    ours = task("annealing of QUBOs", REPLICAS, lambda seed: annealer.sample(qubo, seed=seed))
+    ours = task(
+        "annealing of QUBOs", REPLICAS, lambda seed: uninterrupted(annealer.sample(qubo, seed=seed))
+    )
     try:
         from dwave.samplers import SimulatedAnnealingSampler
     except ImportError:
@@ -108,7 +110,8 @@ def _annealing(problem: "qn.TrainingProblem") -> list[Task]:
 def _training(problem: "qn.TrainingProblem") -> Task:
     def train(seed: int) -> None:
         # a run that ends above 0 counts too: the time includes it and the next one
-        while qn.LiftedAnnealing().solve(problem, seed=seed, target_energy=0).energies[0] > 0:
+        solver = qn.LiftedAnnealing()
+        while uninterrupted(solver.solve(problem, seed=seed, target_energy=0)).energies[0] > 0:
             seed += 1_000_003
 
     name = f"network {NETWORK} trained to H = 0"

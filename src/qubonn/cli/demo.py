@@ -13,7 +13,7 @@ import click
 import qubonn as qn
 from qubonn import estimator
 from qubonn.cli import options
-from qubonn.cli.screen import Screen
+from qubonn.cli.screen import Screen, uninterrupted
 from qubonn.cli.train import save_model
 
 MARGIN = 0.02  # gamma
@@ -44,7 +44,7 @@ def command(network: int, seed: int, out: Path, screen: Screen) -> None:
     start = time.perf_counter()
     with screen.working("Compiling the annealer; only the first run on a machine does this ..."):
         tiny = qn.TrainingProblem(qn.Topology.dense(2, 1, 1), [[1, 1], [1, -1]], [[1], [-1]])
-        qn.LiftedAnnealing(sweep_count=1).solve(tiny)
+        uninterrupted(qn.LiftedAnnealing(sweep_count=1).solve(tiny))
     compiling = time.perf_counter() - start
     with screen.working("Training ..."):
         demo = demonstrate(network, seed)
@@ -157,7 +157,7 @@ def _run(letters: "qn.datasets.Letters", number: int, margin_strength: float, se
     steps: list[Any] = []
     watched: dict[str, Any] = {"target_energy": NO_TARGET, "progress": steps.append}
     start = time.perf_counter()
-    result = qn.train(posed.problem, qn.LiftedAnnealing(), seed=seed, **watched)
+    result = uninterrupted(qn.train(posed.problem, qn.LiftedAnnealing(), seed=seed, **watched))
     seconds = time.perf_counter() - start
     sweeps = [round(step.part * result.info["sweeps"]) for step in steps]
     return DemoRun(posed, result, sweeps, [step.best_energy for step in steps], seconds)

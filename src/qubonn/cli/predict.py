@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ import click
 
 import qubonn as qn
 from qubonn.cli import options
-from qubonn.cli.screen import Screen
+from qubonn.cli.screen import Screen, printable_lines
 from qubonn.errors import ShapeError
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how formulas begin
 
 
 @click.command(
@@ -27,16 +30,29 @@ from qubonn.errors import ShapeError
 @click.argument("data", type=options.DATA)
 @options.reading
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@click.option(
+    "--spreadsheet",
+    is_flag=True,
+    help="Write ' before labels that a spreadsheet would read as a formula.",
+)
 @options.out("File for the predictions.  [default: standard output]", ".csv", ".tsv", ".txt")
 @options.screen
 def command(
-    model: Path, data: Path, reading: options.Reading, proba: bool, out: Path | None, screen: Screen
+    model: Path,
+    data: Path,
+    reading: options.Reading,
+    proba: bool,
+    spreadsheet: bool,
+    out: Path | None,
+    screen: Screen,
 ) -> None:
     """Predict the classes of new examples.
 
     DATA is CSV, IDX or npz. A MODEL trained on a CSV file finds its columns by name and ignores
     the others. With --target (or --labels) the accuracy is printed too. Missing cells are treated
     as in training; with --skip-missing, rows that have some get an empty prediction instead.
+    Labels are written as they are in the training data; on a terminal, control characters are
+    escaped.
     """
     trained = load_model(model)
     table = trained.read(data, reading)
@@ -48,7 +64,7 @@ def command(
     if table.skipped:
         columns = {name: _with_gaps(cells, table.skipped) for name, cells in columns.items()}
         screen.note(f"{table.source}: {len(table.skipped)} rows with missing values skipped")
-    _write(screen, columns, out)
+    _write(screen, columns, out, is_for_spreadsheets=spreadsheet)
     for accuracy in scores.values():
         right = round(accuracy * len(table))
         screen.note(f"Accuracy {accuracy:.4f}  ({right:,} of {len(table):,})")
@@ -133,7 +149,9 @@ def _with_gaps(cells: list[Any], skipped: tuple[int, ...]) -> list[Any]:
     return [None if row in left_out else next(found) for row in range(len(cells) + len(skipped))]
 
 
-def _write(screen: Screen, columns: dict[str, list[Any]], out: Path | None) -> None:
+def _write(
+    screen: Screen, columns: dict[str, list[Any]], out: Path | None, *, is_for_spreadsheets: bool
+) -> None:
     """Write the columns as CSV to a file, or to standard output without --json."""
     from qubonn.storage import write_whole
 
@@ -141,8 +159,29 @@ def _write(screen: Screen, columns: dict[str, list[Any]], out: Path | None) -> N
     writer = csv.writer(text, delimiter=separator, lineterminator="\n")
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
-        writer.writerow([f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row])
+        cells = [f"{cell:.6f}" if isinstance(cell, float) else cell for cell in row]
+        if is_for_spreadsheets:
+            cells = [f"'{cell}" if _is_formula(cell) else cell for cell in cells]
+        writer.writerow(cells)
     if out is not None:
         write_whole(out, text.getvalue().encode())
     elif not screen.as_json:
-        click.echo(text.getvalue(), nl=False)
+        shown = text.getvalue()
+        click.echo(printable_lines(shown) if sys.stdout.isatty() else shown, nl=False)
+    odd = next((cell for cells in columns.values() for cell in cells if _is_formula(cell)), None)
+    if odd is not None and not is_for_spreadsheets:
+        screen.note(
+            f"Note: the label {odd!r:.60} is written as it is; a spreadsheet may read it as a "
+            "formula: --spreadsheet writes ' before such labels"
+        )
+
+
+def _is_formula(cell: Any) -> bool:
+    """Whether a spreadsheet may read a label as a formula; a number is none.
+
+    >>> [_is_formula(cell) for cell in ("=1+1", "@SUM(A1)", "-x", "-1.5", "a=b", 7)]
+    [True, True, True, False, False, False]
+    """
+    from qubonn.datasets.csv_columns import number_in
+
+    return isinstance(cell, str) and cell.startswith(FORMULA) and number_in(cell) is None

@@ -111,16 +111,16 @@ def _report_stores(
     from qubonn.experiments.tables import runs_csv
     from qubonn.paper.comparison import comparisons_csv
     from qubonn.paper.results import report_of
-    from qubonn.storage import write_whole
+    from qubonn.storage import guard, read_limited, write_whole
 
     contents: dict[Path, str] = {}
     figures: list[Path] = []
-    with ExitStack() as stack:
+    with ExitStack() as stack, guard(", ".join(map(str, places))):
         stores = [stack.enter_context(Store.read(path)) for path in stores_in(places)]
         report = report_of(stores)
         if is_markdown:
             folder = figure_folder or out.with_suffix("")
-            prose = None if template is None else template.read_text(encoding="utf-8")
+            prose = None if template is None else read_limited(template).decode("utf-8")
             place = Path(os.path.relpath(folder, out.parent)).as_posix()
             contents[out] = report.markdown(place, prose)
             figures = report.write_figures(folder, contents[out])

@@ -162,12 +162,13 @@ def _results(folder: Path, names: tuple[str, ...]) -> list["ResultTable"]:
     from qubonn.experiments import Store
     from qubonn.paper.comparison import StudySummary
     from qubonn.paper.results import in_order, results_table
+    from qubonn.storage import guard
 
     tables = []
     for name in names:
         summaries = []
         for path in sorted(folder.glob(f"{name}-*.sqlite")):
-            with Store.read(path) as store:
+            with guard(path), Store.read(path) as store:
                 summaries.append(StudySummary.of(store))
         if known := in_order(summaries):
             tables.append(results_table(known))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -283,9 +283,9 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
     """Handle SIGTERM as Ctrl-C; the list is filled when it arrives."""
     received: list[int] = []
 
-    def handle(number: int, frame: object) -> NoReturn:
+    def handle(number: int, frame: object) -> None:
         received.append(number)
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     is_main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, handle) if is_main else None

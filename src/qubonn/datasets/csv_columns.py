@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from qubonn.datasets.table import CsvRows
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "<na>"})
+BYTES_PER_TEXT = 64  # of a Python string, besides its characters
 TRUTH = {"true": 1.0, "false": 0.0}
 
 Line = tuple[int, list[str]]  # number of the line in the file, cells
@@ -96,6 +97,7 @@ class ColumnBlocks:
         self.blocks: list[list[Column]] = [[] for _ in columns.kept]
         self.first_text: dict[int, tuple[int, str]] = {}  # line and cell, by place
         self.with_numbers: set[int] = set()
+        self.byte_count = 0  # of all blocks, about
 
     @property
     def text_places(self) -> list[int]:
@@ -106,6 +108,7 @@ class ColumnBlocks:
     def add(self, block: list[Line]) -> None:
         """Read the cells of some lines."""
         places = self.columns.kept
+        self.byte_count += 8 * len(places) * len(block)
         numbers = _plain_numbers([cells[place] for _, cells in block for place in places])
         if numbers is not None and self.decimal == ".":
             for own, column in zip(self.blocks, numbers.reshape(-1, len(places)).T, strict=True):
@@ -123,6 +126,7 @@ class ColumnBlocks:
         for (line, _), cell, value in zip(block, cells, found, strict=True):
             if isinstance(value, str):
                 self._add_text(line, cell, place)
+                self.byte_count += sum(BYTES_PER_TEXT + len(one) for one in cells)
                 return np.array([_text(one) for one in found], dtype=object)
             if value is not None and isinf(value):
                 raise self._error(line, cell, place, "replace it by a number")

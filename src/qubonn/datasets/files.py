@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import require_memory
 from qubonn.datasets.table import Table, label_array, listed, read_csv
 from qubonn.errors import AlphabetError, FileFormatError, ShapeError
-from qubonn.storage import MOST_BYTES, Source, open_bytes, read_arrays, shown_source
+from qubonn.files import MOST_BYTES
+from qubonn.storage import Archive, Source, fill, open_arrays, open_bytes, reader, shown_source
 
 Kind = Literal["csv", "idx", "npz"]
 CSV_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
@@ -28,6 +28,7 @@ TEST_INPUT_NAMES = ("X_test", "x_test", "test_inputs")
 TEST_LABEL_NAMES = ("y_test", "test_labels")
 
 
+@reader
 def read_table(
     path: Source,
     *,
@@ -97,6 +98,7 @@ def kind_of(path: Source) -> Kind:
     )
 
 
+@reader
 def read_npz(
     path: Source, *, inputs: str | None = None, target: str | None = None, is_test: bool = False
 ) -> Table:
@@ -106,18 +108,26 @@ def read_npz(
     with _train appended, or _test if `is_test` is set. Labels may be missing.
     """
     source = shown_source(path)
-    arrays = read_arrays(path)
+    with open_arrays(path) as archive:
+        return _npz_table(source, archive, inputs, target, is_test)
+
+
+def _npz_table(
+    source: str, archive: Archive, inputs: str | None, target: str | None, is_test: bool
+) -> Table:
     input_names = (*TEST_INPUT_NAMES, *INPUT_NAMES) if is_test else INPUT_NAMES
-    input_name = _named(source, arrays, inputs, input_names)
+    input_name = _named(source, archive.names, inputs, input_names)
     if input_name is None:
         raise ShapeError(
-            f"{source} must hold the inputs as an array named X; it has {listed(sorted(arrays))}: "
-            "name the array (--inputs)"
+            f"{source} must hold the inputs as an array named X; it has "
+            f"{listed(sorted(archive.names))}: name the array (--inputs)"
         )
     label_names = (*TEST_LABEL_NAMES, *LABEL_NAMES) if is_test else LABEL_NAMES
-    label_name = _named(source, arrays, target, label_names)
-    found = None if label_name is None else _labels(source, arrays[label_name])
-    numbers = _numbers(f"{source}: {input_name}", arrays[input_name])
+    label_name = _named(source, archive.names, target, label_names)
+    name = f"{source}: {input_name}"
+    _require_table(name, *archive.header(input_name))
+    found = None if label_name is None else _labels(source, archive.read(label_name))
+    numbers = _numbers(name, archive.read(input_name))
     return Table(source, numbers, found, target=label_name)
 
 
@@ -133,23 +143,27 @@ def _idx_table(path: Source, labels: Source | None, target: str | None) -> Table
 
 
 def _named(
-    source: str, arrays: dict[str, NDArray[Any]], wanted: str | None, usual: Sequence[str]
+    source: str, names: Sequence[str], wanted: str | None, usual: Sequence[str]
 ) -> str | None:
     if wanted is None:
-        return next((name for name in usual if name in arrays), None)
-    if wanted not in arrays:
+        return next((name for name in usual if name in names), None)
+    if wanted not in names:
         raise ShapeError(
-            f"{source} must hold an array {wanted!r:.60}; it has {listed(sorted(arrays))}"
+            f"{source} must hold an array {wanted!r:.60}; it has {listed(sorted(names))}"
         )
     return wanted
 
 
-def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
-    if values.dtype.kind not in "biuf" or values.ndim not in (2, 3, 4):
+def _require_table(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if dtype.kind not in "biuf" or len(shape) not in (2, 3, 4):
         raise ShapeError(
             f"{name} must be numbers, with a row or an image for each example; "
-            f"got {values.dtype} of shape {values.shape}"
+            f"got {dtype} of shape {shape}"
         )
+
+
+def _numbers(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    _require_table(name, values.shape, values.dtype)
     if values.dtype.kind == "f" and np.isinf(values).any():
         place = tuple(np.argwhere(np.isinf(values))[0].tolist())
         raise AlphabetError(
@@ -178,9 +192,9 @@ def _labels(name: str, values: NDArray[Any]) -> NDArray[Any]:
 
 TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 MOST_AXES = 8
-BYTES_AT_ONCE = 1 << 22
 
 
+@reader
 def read_idx(path: Source) -> NDArray[Any]:
     """Read an IDX file, gzipped or not, such as MNIST's ``train-images-idx3-ubyte.gz``.
 
@@ -200,10 +214,8 @@ def read_idx(path: Source) -> NDArray[Any]:
             raise FileFormatError(
                 f"{name} declares {count:,} bytes of values, more than {MOST_BYTES:,}: not read"
             )
-        require_memory(f"reading {name}", 2 * count, hint="use fewer examples")
-        data = _exactly(name, stream, count)
-    values = np.frombuffer(data, dtype).reshape(shape)
-    return values.astype(dtype.newbyteorder("="))
+        values = fill(name, stream, dtype, prod(shape)).reshape(shape)
+    return values.astype(dtype.newbyteorder("="), copy=False)
 
 
 def _header(name: str, stream: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...]]:
@@ -220,18 +232,3 @@ def _header(name: str, stream: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...]
         raise FileFormatError(f"{name} ends within its header: it may be truncated")
     shape = tuple(np.frombuffer(sizes, ">u4").tolist())
     return np.dtype(TYPES[magic[2]]), shape
-
-
-def _exactly(name: str, stream: BinaryIO, count: int) -> bytes:
-    """Read `count` bytes in pieces: the memory grows with the file, not with what it declares."""
-    pieces, left = [], count
-    while left and (piece := stream.read(min(left, BYTES_AT_ONCE))):
-        pieces.append(piece)
-        left -= len(piece)
-    if left or stream.read(1):
-        found = "more" if not left else f"{count - left:,}"
-        raise FileFormatError(
-            f"{name} must hold {count:,} bytes of values, as its header says; got {found}: "
-            "it may be truncated or corrupted"
-        )
-    return b"".join(pieces)

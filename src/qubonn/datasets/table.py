@@ -10,22 +10,30 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_memory
-from qubonn.datasets.csv_columns import ChosenColumns, ColumnBlocks, Line, number_in
+from qubonn.datasets.csv_columns import (
+    BYTES_PER_TEXT,
+    ChosenColumns,
+    ColumnBlocks,
+    Line,
+    number_in,
+)
 from qubonn.errors import AlphabetError, FileFormatError, ShapeError
-from qubonn.storage import Source, open_bytes, shown_source
+from qubonn.storage import Source, open_bytes, reader, shown_source
 
 SEPARATORS = (",", ";", "\t", "|")
 WHOLE = re.compile("0|-?[1-9][0-9]*")
 ID_NAME = re.compile(r"(?i:(.*[\W_])?(id|uuid|guid|key|index|row))|.*[a-z](Id|ID)")
 FEWEST_IDS = 10  # rows; fewer numbers may be distinct by chance
 CELLS_AT_ONCE = 1 << 18
+CHARACTERS_AT_ONCE = 1 << 24
+MOST_CHARACTERS = 1 << 25  # of one row
 MOST_COLUMNS = 1 << 20
 SHOWN_NAMES = 8
 
@@ -154,6 +162,7 @@ def _numbers_rows(name: str, column: NDArray[Any], text: Sequence[str]) -> bool:
     return bool(steps.all() or not steps.any() or ID_NAME.fullmatch(name))
 
 
+@reader
 def read_csv(
     path: Source,
     *,
@@ -192,15 +201,17 @@ def read_csv(
         cells = ColumnBlocks(columns, decimal, text)
         labels: list[str] = []
         skipped: list[int] = []
-        row_count = 0
-        while block := list(islice(rows.lines, max(1, CELLS_AT_ONCE // len(rows.titles)))):
+        row_count = label_bytes = 0
+        for block in rows.blocks():
             gaps = columns.missing(block) if skip_missing else set()
             skipped += [row_count + row for row in sorted(gaps)]
             kept = [line for row, line in enumerate(block) if row not in gaps]
             cells.add(kept)
-            labels += columns.labels(kept)
+            found = columns.labels(kept)
+            labels += found
             row_count += len(block)
-            held = 8 * len(columns.kept) * row_count
+            label_bytes += sum(map(len, found)) + BYTES_PER_TEXT * len(found)
+            held = 2 * (cells.byte_count + label_bytes)  # in blocks, then in one piece
             require_memory(f"reading {rows.source}", held, hint="use fewer rows or columns")
     if row_count == len(skipped):
         why = "every row has missing values" if row_count else "it has none"
@@ -225,6 +236,21 @@ class CsvRows:
     titles: tuple[str, ...]  # names of the columns, or without a header their numbers from 1
     has_names: bool
     lines: Iterator[Line]
+    text: "_Lines"
+
+    def blocks(self) -> Iterator[list[Line]]:
+        """Yield the lines in blocks of a moderate number of cells and characters."""
+        most_lines = max(1, CELLS_AT_ONCE // len(self.titles))
+        block: list[Line] = []
+        start = self.text.character_count
+        for line in self.lines:
+            block.append(line)
+            read = self.text.character_count - start
+            if len(block) == most_lines or read > CHARACTERS_AT_ONCE:
+                yield block
+                block, start = [], self.text.character_count
+        if block:
+            yield block
 
     def place(self, name: str) -> int:
         """Return the index of a column, given by name or by number from 1."""
@@ -280,43 +306,68 @@ def _rows(
 ) -> CsvRows:
     is_utf8 = encoding.lower() in ("utf-8", "utf8")
     text = io.TextIOWrapper(stream, encoding="utf-8-sig" if is_utf8 else encoding, newline="")
-    first = text.readline(csv.field_size_limit() * 64)
+    own = _Lines(source, text)
+    first = next(own, "")
     if not first.strip():
         raise FileFormatError(f"{source} must begin with the names of its columns; it is empty")
     delimiter = max(delimiters, key=first.count)
-    reader = csv.reader(
-        chain([first], text), delimiter=delimiter, skipinitialspace=True, strict=True
+    parsed = csv.reader(
+        chain([first], own), delimiter=delimiter, skipinitialspace=True, strict=True
     )
-    head = [cell.strip() for cell in next(reader)]
+    head = [cell.strip() for cell in next(parsed)]
     if len(head) > MOST_COLUMNS:
         raise FileFormatError(f"{source} must have at most {MOST_COLUMNS:,} columns")
-    lines = _numbered(source, reader, len(head))
+    lines = _numbered(source, parsed, len(head), own)
     if has_header is False:
         numbers = tuple(str(number) for number, _ in enumerate(head, start=1))
-        return CsvRows(source, numbers, False, chain([(1, head)], lines))
+        return CsvRows(source, numbers, False, chain([(1, head)], lines), own)
     if has_header is None and all(number_in(cell) is not None for cell in head):
         raise FileFormatError(
             f"{source} must begin with the names of its columns; its first line has numbers only: "
             "pass --no-header if it has no header, or --header if these are names"
         )
     _require_distinct(source, head)
-    return CsvRows(source, tuple(head), True, lines)
+    return CsvRows(source, tuple(head), True, lines, own)
 
 
-def _numbered(source: str, reader: Any, width: int) -> Iterator[Line]:
+class _Lines:
+    """The lines of a text; a row, which quotes may spread over many, has a limit of characters."""
+
+    def __init__(self, source: str, text: io.TextIOWrapper) -> None:
+        self.source, self.text = source, text
+        self.character_count = self.row_start = 0
+
+    def __iter__(self) -> "_Lines":
+        return self
+
+    def __next__(self) -> str:
+        line = self.text.readline(MOST_CHARACTERS)
+        if not line:
+            raise StopIteration
+        self.character_count += len(line)
+        if self.character_count - self.row_start >= MOST_CHARACTERS:
+            raise FileFormatError(
+                f"{self.source} must have rows of fewer than {MOST_CHARACTERS:,} characters; it "
+                "may be of another kind, or a quote may be missing"
+            )
+        return line
+
+
+def _numbered(source: str, parsed: Any, width: int, lines: _Lines) -> Iterator[Line]:
     """Yield each row with the number of its last line; blank rows are skipped."""
     try:
-        for cells in reader:
+        for cells in parsed:
+            lines.row_start = lines.character_count
             if not cells or (width > 1 and not cells[0] and not any(map(str.strip, cells))):
                 continue
             if len(cells) != width:
                 raise FileFormatError(
-                    f"{source}, line {reader.line_num} must have {width} cells, as the first line "
+                    f"{source}, line {parsed.line_num} must have {width} cells, as the first line "
                     f"has; got {len(cells)}"
                 )
-            yield reader.line_num, cells
+            yield parsed.line_num, cells
     except csv.Error as error:
-        raise FileFormatError(f"{source}, line {reader.line_num} cannot be read: {error}") from None
+        raise FileFormatError(f"{source}, line {parsed.line_num} cannot be read: {error}") from None
 
 
 def _require_distinct(source: str, head: Sequence[str]) -> None:
@@ -344,6 +395,8 @@ def label_array(source: str, cells: Sequence[str]) -> NDArray[Any]:
         raise AlphabetError(
             f"{source}: labels must be at most 200 characters long; got one of {longest}"
         )
+    byte_count = 4 * longest * len(cells)
+    require_memory(f"reading the labels of {source}", byte_count, hint="use shorter labels")
     return np.array(cells, dtype=np.str_)
 
 

@@ -23,7 +23,7 @@ members), the earliest of equals."""
 def require_reading(reading: Reading) -> Reading:
     """Return `reading`, or raise unless it is "signs" or "largest"."""
     if reading not in ("signs", "largest"):
-        raise RangeError(f"reading must be 'signs' or 'largest'; got {reading!r}")
+        raise RangeError(f"reading must be 'signs' or 'largest'; got {reading!r:.60}")
     return reading
 
 

@@ -23,7 +23,6 @@ are in 1 / 2S of the unit, and the change of the network's own energy is unknown
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from qubonn.engines._forward_passes import cost_of_change, level_of, make_change
 from qubonn.engines._forward_steps import Visit, move, set_double_steps, shift, weigh_flips
@@ -37,6 +36,7 @@ from qubonn.engines.forward_tables import (
     PARAMETER,
     SOURCE,
 )
+from qubonn.simd.compiling import njit
 from qubonn.simd.streams import draw_thresholds
 from qubonn.simd.vectors import choose, load, sum_of, widen
 

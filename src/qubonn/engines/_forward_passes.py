@@ -13,7 +13,6 @@ the lanes in which its activation changes.
 """
 
 import numpy as np
-from numba import njit
 
 from qubonn.engines.forward_tables import (
     ARCS_END,
@@ -33,6 +32,7 @@ from qubonn.engines.forward_tables import (
     PLANE,
     SOURCE,
 )
+from qubonn.simd.compiling import njit
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of
 from qubonn.simd.words import load_at, ones_of, repeated, store_at, transpose
 

@@ -9,9 +9,9 @@ in some examples and not at all in the others.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from qubonn.engines._forward_passes import behind, margin_of, missing
+from qubonn.simd.compiling import njit
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
 
 

@@ -15,8 +15,9 @@ one level.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from qubonn.simd.compiling import njit
 from qubonn.simd.streams import accept, load_generator, store_generator, threshold_scale
 from qubonn.simd.vectors import at_most, choose, larger, load, store, to_float
 

@@ -24,7 +24,14 @@ from qubonn.engines.base import (
     require_terms,
     temperatures_from,
 )
-from qubonn.engines.lifted_tables import circuit_of, energy_unit, numbers_of
+from qubonn.engines.lifted_tables import (
+    circuit_of,
+    energy_unit,
+    has_whole_strengths,
+    numbers_of,
+    squared_levels,
+    unit_circuits,
+)
 from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -45,6 +52,11 @@ class LiftedAnnealing:
     `hottest` and `coldest` scale them. `violation` "squared" is the paper's H1; "linear" penalises
     the amount by which a neuron is wrong, not its square: the zeros are the same, but states with
     violations are ranked differently.
+
+    While annealing, strengths that are no whole numbers are rounded to multiples of 2**-16, or of a
+    larger power of two where energies are large (a reward of 0.01 for margins then differs by up to
+    8e-6 for each unit of margin); so is the energy that a target is compared with. Energies that
+    are returned are exact, except with weights of examples that are no whole numbers.
     """
 
     supported_terms: ClassVar[frozenset[str]] = PAPER_TERMS | {"decay"}
@@ -165,12 +177,14 @@ class LiftedRun:
         """
         problem, energies = self.problem, self._replica_energies()
         packed = self.parameters, self.activations
-        states = [self.streams.unpack_states(masks, len(energies)) for masks in packed]
         if stop is not Stop.FINISHED and self.best[0] < energies.min():
-            worst = np.argmax(energies)
-            energies[worst], *bits = self.best
-            for rows, row in zip(states, bits, strict=True):
-                rows[worst] = row
+            block, lane = divmod(int(np.argmax(energies)), self.lanes)
+            for masks, bits in zip(packed, self.best[1:], strict=True):
+                one = masks.dtype.type(1) << masks.dtype.type(lane)
+                masks[block] = np.where(bits, masks[block] | one, masks[block] & ~one)
+            self.sweep(np.zeros((0, 3)))  # the energy of that one
+        energies = self._exact_energies()
+        states = [self.streams.unpack_states(masks, len(energies)) for masks in packed]
         order = np.argsort(energies, kind="stable")
         parameters, activations = (2 * rows[order] - 1 for rows in states)
         weights, biases = np.split(parameters, [problem.topology.weight_count], axis=1)
@@ -197,6 +211,37 @@ class LiftedRun:
     def _replica_energies(self) -> NDArray[np.float64]:
         energies = self.energies.reshape(-1)[: self.settings.replica_count]
         return energies.astype(np.float64) * self.unit + self.offset
+
+    def _exact_energies(self) -> NDArray[np.float64]:
+        """Return energies as certificates have them: strengths times whole numbers.
+
+        Weights of examples that are no whole numbers stay rounded to units.
+        """
+        problem = self.problem
+        is_rounded = problem.weight_of_example.dtype.kind != "i"
+        if is_rounded or has_whole_strengths(problem):
+            return self._replica_energies()
+        parts = unit_circuits(problem, self.circuit)
+        violations, margins, outputs = (self._whole_energies(part) for part in parts)
+        bits = self.streams.unpack_states(self.parameters, self.settings.replica_count)
+        pulls = np.append(problem.field.weights, problem.field.biases)
+        terms = problem.topology.fan_in[problem.topology.input_count :] + 1
+        margins -= problem.weight_of_example.sum() * int((terms % 2).sum())
+        total = violations + problem.margin_strength * margins
+        total = total - (2 * bits.astype(np.float64) - 1) @ pulls
+        total = total + (problem.output_strength or 0) * outputs
+        squares = squared_levels(problem.topology, bits) if problem.decay_strength else 0
+        return np.asarray(total + problem.decay_strength * squares, dtype=np.float64)
+
+    def _whole_energies(self, circuit: Any) -> NDArray[np.int64]:
+        """Return the energies of all replicas in a circuit whose strengths are whole."""
+        energies, numbers = np.zeros_like(self.energies), self.numbers
+        if numbers is not None:
+            numbers = numbers._replace(decay=np.zeros_like(numbers.decay))
+        with self.threads(self.settings.thread_count):
+            blocks = self.parameters, self.activations, energies, self.generators
+            self.kernels.anneal_all(circuit, numbers, *blocks, np.zeros((0, 3)))
+        return energies.reshape(-1)[: self.settings.replica_count].astype(np.int64)
 
 
 def _sizes_at_quenched(

@@ -21,19 +21,27 @@ MOST = 2**30  # energies of a replica in whole units; int32 with a bit to spare
 
 
 def energy_unit(problem: TrainingProblem, *, is_squared: bool) -> float:
-    """Return 1 where all strengths are whole, else the finest power of two that int32 can hold."""
-    pulls = np.append(problem.field.weights, problem.field.biases)
-    strengths = problem.margin_strength, problem.output_strength or 0, problem.decay_strength
-    is_whole = all(float(strength).is_integer() for strength in [*strengths, *pulls.tolist()])
-    is_whole &= problem.weight_of_example.dtype.kind == "i"
-    largest = _largest_energy(problem, is_squared)
+    """Return 1 where all strengths are whole, else the finest power of two that int32 can hold.
+
+    It is 2**-16 or, where energies may be large, coarser: flips are accepted by energies that are
+    rounded to it.
+    """
+    largest = largest_energy(problem, is_squared)
     if largest >= MOST:
         raise RangeError(
             f"energies may reach {largest:.3g}, more than the {MOST:.3g} that int32 carries: use "
             "linear violations, fewer examples or smaller strengths"
         )
     finest = 2.0 ** -np.floor(np.log2(MOST / max(largest, 1.0)))
-    return 1.0 if is_whole else float(max(finest, 2.0**-16))
+    return 1.0 if has_whole_strengths(problem) else float(max(finest, 2.0**-16))
+
+
+def has_whole_strengths(problem: TrainingProblem) -> bool:
+    """Whether energies are whole numbers, so that int32 holds them exactly."""
+    pulls = np.append(problem.field.weights, problem.field.biases)
+    strengths = problem.margin_strength, problem.output_strength or 0, problem.decay_strength
+    is_whole = all(float(strength).is_integer() for strength in [*strengths, *pulls.tolist()])
+    return is_whole and problem.weight_of_example.dtype.kind == "i"
 
 
 def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> Any:
@@ -90,6 +98,36 @@ def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> An
     )
 
 
+def squared_levels(topology: Topology, bits: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Return the sum of squares of weights of several levels; `bits` are replicas x parameters."""
+    starts, weights = topology.levelled_weights
+    levels = np.add.reduceat(2 * bits[:, weights].astype(np.int64) - 1, starts[:-1], axis=1)
+    return np.asarray((levels**2).sum(axis=1))
+
+
+def unit_circuits(problem: TrainingProblem, circuit: Any) -> tuple[Any, Any, Any]:
+    """Return circuits of violations, of margins and of wrong outputs alone, of strength 1."""
+    weights = problem.weight_of_example.astype(np.int64)
+    fan_in = problem.topology.fan_in[problem.topology.input_count :]
+    none = circuit._replace(
+        violation=np.zeros_like(circuit.violation),
+        margin=np.zeros_like(circuit.margin),
+        margin_gap=np.zeros_like(circuit.margin_gap),
+        output_penalty=np.zeros_like(circuit.output_penalty),
+        pull=np.zeros_like(circuit.pull),
+    )
+    free = problem.variables.structure.free_nodes
+    is_free_output = (free >= problem.topology.outputs.start).astype(np.int64)
+    return (
+        none._replace(violation=weights.astype(np.int32)),
+        none._replace(
+            margin=(2 * weights).astype(np.int32),
+            margin_gap=2 * weights[:, None] * (fan_in % 2),
+        ),
+        none._replace(output_penalty=weights[:, None] * is_free_output),
+    )
+
+
 class _groups:
     """Arcs sorted by owner, then target; each run of equal pairs is a group."""
 
@@ -134,7 +172,8 @@ def _units(values: Any, unit: float) -> NDArray[np.int64]:
     return np.rint(np.asarray(values) / unit).astype(np.int64)
 
 
-def _largest_energy(problem: TrainingProblem, is_squared: bool) -> float:
+def largest_energy(problem: TrainingProblem, is_squared: bool) -> float:
+    """Return a bound of the energies of all states, which must be less than MOST."""
     terms = problem.topology.fan_in[problem.topology.input_count :] + 1.0
     worst = terms**2 / 4 + terms if is_squared else terms
     weights = problem.weight_of_example

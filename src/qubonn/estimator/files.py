@@ -30,7 +30,7 @@ from qubonn.estimator.plan import Encoding
 from qubonn.network import BinaryNetwork
 from qubonn.network.files import description_of, network_of, reading
 from qubonn.stopping import Stop
-from qubonn.storage import read_arrays, shown, write_arrays
+from qubonn.storage import read_arrays, reader, shown, write_arrays
 from qubonn.topology import Topology
 from qubonn.training import Committee
 from qubonn.training.calibration import MOST_SHARPNESS, Calibration
@@ -53,10 +53,11 @@ _FITTED = ("binariser", "label_code", "topology")  # stored as fitted; true mark
 _SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # may be arguments
 
 
+@reader
 def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClassifier":
     """Read a network, a committee or a classifier; anything else gives one clear error."""
     try:
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, is_ours=True)
     except FileFormatError as error:
         raise FileFormatError(
             f"{os.fspath(path)} must be a model that qubonn wrote (.qubonn): {error}"

@@ -10,7 +10,7 @@ from math import ceil, inf
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import delayed, effective_n_jobs
 
 from qubonn.checks import require_count
 from qubonn.encoding import CodeBook
@@ -19,6 +19,7 @@ from qubonn.engines.forward import measured_temperatures
 from qubonn.errors import RangeError
 from qubonn.estimator.default_engine import compile_kernels
 from qubonn.estimator.designs import PLAIN, Design
+from qubonn.estimator.jobs import Interruption, interruption, results_of
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop
@@ -133,16 +134,17 @@ def train_members(
     found: list[Member] = []
     start = time.perf_counter()
     try:
-        tasks = _tasks(problem, recipe, seeds, effective_n_jobs(n_jobs), time_limit)
-        for member in Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks):
-            if member is None:
-                continue
-            found.append(member)
-            if not member.is_complete:
-                raise KeyboardInterrupt
-            if report is not None:
-                best = min(member.energy for member in found)
-                report(Progress(len(found) / len(seeds), best, time.perf_counter() - start))
+        with interruption(n_jobs) as stop:
+            tasks = _tasks(problem, recipe, seeds, effective_n_jobs(n_jobs), time_limit, stop)
+            for member in results_of(tasks, n_jobs, stop):
+                if member is None:
+                    continue
+                found.append(member)
+                if not member.is_complete and not stop.is_set:
+                    raise KeyboardInterrupt
+                if report is not None:
+                    best = min(member.energy for member in found)
+                    report(Progress(len(found) / len(seeds), best, time.perf_counter() - start))
     except KeyboardInterrupt:
         complete = [member for member in found if member.is_complete]
         begun = [member for member in found if member.sweep_count != 0]
@@ -151,7 +153,12 @@ def train_members(
 
 
 def _tasks(
-    problem: TrainingProblem, recipe: Recipe, seeds: dict[int, int], jobs: int, time_limit: float
+    problem: TrainingProblem,
+    recipe: Recipe,
+    seeds: dict[int, int],
+    jobs: int,
+    time_limit: float,
+    stop: Interruption,
 ) -> Iterator[Any]:
     """Yield one task per member; the members that are left share the time that is left.
 
@@ -172,7 +179,7 @@ def _tasks(
         left = max(deadline - time.time(), LEAST_SECONDS)
         share = left / ceil((len(numbers) - place) / jobs)
         last = deadline if place else inf  # the first is trained in any case
-        yield delayed(_train_member)(problem, chosen, number, seeds[number], share, last)
+        yield delayed(_train_member)(problem, chosen, number, seeds[number], share, last, stop)
 
 
 def _train_member(
@@ -182,12 +189,15 @@ def _train_member(
     seed: int,
     seconds: float,
     deadline: float,
+    stop: Interruption,
 ) -> Member | None:
-    """Train one member, the best network of one run; None if the deadline has passed."""
+    """Train one member, the best network of one run; None if it is too late to begin."""
     start, seconds = time.perf_counter(), min(seconds, deadline - time.time())
-    if seconds <= 0:
+    if seconds <= 0 or stop.is_set:
         return None
     options: dict[str, Any] = {"seed": seed, "time_limit": seconds if seconds < inf else None}
+    if stop.path is not None:
+        options["progress"] = stop.report
     if recipe.dropout is None:
         result = train(problem, recipe.solver, **options)
     else:

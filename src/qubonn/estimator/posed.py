@@ -23,7 +23,7 @@ from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.network.binary_network import topology_arrays
 from qubonn.network.files import reading, topology_of
-from qubonn.storage import read_arrays, shown, write_arrays
+from qubonn.storage import read_arrays, reader, shown, write_arrays
 
 if TYPE_CHECKING:
     from qubonn.estimator.classifier import QuboClassifier
@@ -63,9 +63,10 @@ class PosedProblem:
         write_arrays(path, arrays)
 
     @classmethod
+    @reader
     def load(cls, path: str | os.PathLike[str]) -> "PosedProblem":
         """Read what `save` wrote; anything else gives one clear error."""
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, is_ours=True)
         with reading(path, "problem"):
             topology = topology_of(arrays, "inputs", "outputs")
             if not topology.is_acyclic:

@@ -20,6 +20,7 @@ from qubonn.checks import require_count
 from qubonn.errors import MissingExtra, QubonnError, RangeError
 from qubonn.experiments.store import Row, Store, versions
 from qubonn.experiments.study import PREPARATION, Record, Run, Study, canonical
+from qubonn.stopping import deaf_children
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -238,7 +239,8 @@ class _Work:
         parent = os.getpid()
         prepared = (self.records.get((canonical(run.setting), PREPARATION), {}) for run in runs)
         calls = zip(runs, prepared, strict=True)
-        rows = self.parallel(delayed(task)(self.study, *call, parent) for call in calls)
+        with deaf_children():
+            rows = self.parallel(delayed(task)(self.study, *call, parent) for call in calls)
         try:
             for row in rows:
                 self.store.add(row)

@@ -4,6 +4,7 @@ Study, records <-> file.  One process writes, others may read at the same time. 
 disk when `add` returns, so a killed process loses only its runs in flight.
 """
 
+import errno
 import json
 import os
 import platform
@@ -20,11 +21,20 @@ from typing import Any
 from qubonn import __version__
 from qubonn.errors import FileFormatError, QubonnError, StudyMismatch
 from qubonn.experiments.study import PREPARATION, Record, Run, Setting, Study, canonical
+from qubonn.storage import guard
 
 APPLICATION = 0x71_62_6E_6E  # "qbnn": tells a store from another program's SQLite file
 FORMAT = 2
 WAIT_SECONDS = 60.0  # for a reader that holds the file
-_BROKEN = (sqlite3.Error, TypeError, ValueError, KeyError, RecursionError)  # raised by bad files
+
+_DISK = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_NOMEM: errno.ENOMEM,
+}
 
 _SCHEMA = (
     "CREATE TABLE study (only INTEGER PRIMARY KEY CHECK (only = 1), spec TEXT NOT NULL,"
@@ -84,6 +94,8 @@ class Store:
     def open(cls, path: str | os.PathLike[str], study: Study) -> "Store":
         """Open the store of a study for writing, or create it; another study's is refused."""
         path = Path(path)
+        if path.exists() and not path.is_file():
+            raise FileFormatError(f"{path} must be a store of qubonn; it is no file")
         path.parent.mkdir(parents=True, exist_ok=True)
         return cls(path, study)
 
@@ -123,17 +135,19 @@ class Store:
     def done(self) -> set[tuple[str, int]]:
         """The keys of all finished runs, preparations too."""
         query = "SELECT key, number FROM runs JOIN settings USING (place)"
-        return set(self._connection.execute(query))
+        with _readable(self.path):
+            return set(self._connection.execute(query))
 
     def add(self, row: Row) -> bool:
         """Commit a finished run; return False if it is stored already."""
-        place = self._place(row.run.setting)
         record = json.dumps(row.record)
         _flat(record)
-        values = (place, row.run.number, row.seed, record, row.seconds, row.versions, time.time())
-        cursor = self._connection.execute(
-            "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", values
-        )
+        values = (row.run.number, row.seed, record, row.seconds, row.versions, time.time())
+        with _readable(self.path):
+            cursor = self._connection.execute(
+                "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (self._place(row.run.setting), *values),
+            )
         return cursor.rowcount == 1
 
     def _rows(self) -> Iterator[Row]:
@@ -196,6 +210,9 @@ def _is_new(path: Path, connection: sqlite3.Connection) -> bool:
             f"{path} must be a store of format {FORMAT}; got format {found}: "
             "use the qubonn that wrote it"
         )
+    made = {text for (text,) in connection.execute("SELECT sql FROM sqlite_master")}
+    if not made.issuperset(_SCHEMA[:3]):  # a view in place of a table could run for ever
+        raise FileFormatError(f"{path} must be a store of qubonn; its tables are others")
     return False
 
 
@@ -211,15 +228,23 @@ def _fill(connection: sqlite3.Connection, study: Study) -> None:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Turn any error of a broken file into a FileFormatError."""
-    try:
-        yield
-    except QubonnError:
-        raise
-    except _BROKEN as error:
-        raise FileFormatError(
-            f"{path} must be a store of qubonn; it cannot be read: {error}"
-        ) from error
+    """Turn errors of a broken file into a FileFormatError, those of the disk into an OSError."""
+    with guard(path):
+        try:
+            yield
+        except sqlite3.Error as error:
+            code = _DISK.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)  # without its details
+            if code is not None:
+                raise OSError(code, os.strerror(code), os.fspath(path)) from error
+            raise _broken(path, error) from error
+        except (TypeError, ValueError, KeyError, RecursionError) as error:
+            if isinstance(error, QubonnError):
+                raise
+            raise _broken(path, error) from error
+
+
+def _broken(path: Path, error: Exception) -> FileFormatError:
+    return FileFormatError(f"{path} must be a store of qubonn; it cannot be read: {error!s:.200}")
 
 
 def _flat(text: str, *, lists: bool = False) -> dict[str, Any]:

@@ -14,9 +14,9 @@ the terms of t that are -1 and the N, are inverted, which negates them, and coun
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from qubonn.inference.program import CHUNK, SLIDE, SPREAD
+from qubonn.simd.compiling import njit
 from qubonn.simd.words import full_adder, load_at, repeated, store_at, transpose
 
 EIGHT = np.zeros(1, dtype=np.uint8)  # lanes of a plane

@@ -12,10 +12,10 @@ words disagree with, and a bit of a plane counts as several arcs: half of those 
 """
 
 import numpy as np
-from numba import njit
 
 from qubonn.inference._plane_kernels import bit_at, run_plane_step
 from qubonn.inference.program import BLOCK, CHUNK, DENSE, Chunk
+from qubonn.simd.compiling import njit
 from qubonn.simd.words import finite, load_at, ones_of, positive, repeated, store_at
 
 THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # lanes: the examples of a chunk

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError, QubonnError
+from qubonn.files import MOST_BYTES
 from qubonn.network.binary_network import (
     ARCS,
     FORMAT,
@@ -23,7 +24,7 @@ from qubonn.network.binary_network import (
     VERSION,
     BinaryNetwork,
 )
-from qubonn.storage import MOST_BYTES, parse_json, shown
+from qubonn.storage import parse_json, shown
 from qubonn.topology import Topology
 from qubonn.topology.layers import Dense, Shape, arc_count
 

@@ -27,7 +27,7 @@ from qubonn.errors import FileFormatError, QubonnError
 from qubonn.quadratic.file_labels import plain_labels, read_labels
 from qubonn.quadratic.qbsolv_file import read_qbsolv, write_qbsolv
 from qubonn.quadratic.qubo import Qubo, magnitude
-from qubonn.storage import parse_json, read_arrays, shown, write_arrays, write_whole
+from qubonn.storage import parse_json, read_arrays, reader, shown, write_arrays, write_whole
 
 FORMAT, VERSION = "qubonn-qubo", 1
 AXES = {"linear": 1, "rows": 1, "columns": 1, "couplings": 1, "offset": 0, "labels": 1}
@@ -48,6 +48,7 @@ def save_qubo(qubo: Qubo, path: str | os.PathLike[str]) -> None:
     write(require_canonical(name, qubo), name)
 
 
+@reader
 def load_qubo(path: str | os.PathLike[str]) -> Qubo:
     """Read a QUBO; whatever the bytes, the result is a valid `Qubo` or an error."""
     name = os.fspath(path)
@@ -65,8 +66,6 @@ def load_qubo(path: str | os.PathLike[str]) -> Qubo:
         raise
     except QubonnError as error:
         raise FileFormatError(f"{name}: {error}") from error
-    except MemoryError as error:
-        raise FileFormatError(f"{name} needs more memory than there is") from error
 
 
 def write_bqm(qubo: Qubo, path: str) -> None:
@@ -100,7 +99,7 @@ def write_npz(qubo: Qubo, path: str) -> None:
 
 def read_npz(path: str) -> Qubo:
     """Read what `write_npz` wrote; the order and range of the numbers are left to the caller."""
-    arrays = read_arrays(path)
+    arrays = read_arrays(path, is_ours=True)
     for fault in _faults_of_archive(arrays):
         raise FileFormatError(f"{path} {fault}")
     linear, rows, columns, couplings, offset, text = (arrays[name] for name in AXES)

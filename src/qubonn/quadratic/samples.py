@@ -20,7 +20,15 @@ from qubonn.errors import AlphabetError, FileFormatError, QubonnError, ShapeErro
 from qubonn.quadratic.file_labels import plain_labels, read_labels
 from qubonn.quadratic.qubo import Qubo
 from qubonn.stopping import Stop
-from qubonn.storage import parse_json, read_array, read_arrays, read_limited, shown
+from qubonn.storage import (
+    Archive,
+    open_arrays,
+    parse_json,
+    read_array,
+    read_limited,
+    reader,
+    shown,
+)
 
 ARRAY_NAMES = ("bits", "samples", "states", "spins", "solutions")
 CELLS = {"0": 0, "1": 1, "-1": -1, "+1": 1, "0.0": 0, "1.0": 1, "-1.0": -1} | {
@@ -70,6 +78,7 @@ class Samples:
         return cls(np.ascontiguousarray(bits[order]), energies[order], stop, dict(info or {}))
 
     @classmethod
+    @reader
     def load(cls, path: str | os.PathLike[str], qubo: Qubo) -> "Samples":
         """Read what another solver found for `qubo`; energies in the file are ignored.
 
@@ -83,7 +92,7 @@ class Samples:
         """
         name = os.fspath(path)
         try:
-            return cls.of(qubo, _bits(_in_order(*_states(name), qubo)))
+            return cls.of(qubo, _bits(_in_order(*_states(name, qubo.variable_count), qubo)))
         except FileFormatError:
             raise
         except QubonnError as error:
@@ -123,7 +132,7 @@ class Samples:
         return card("Samples", samples_facts(self))
 
 
-def _states(name: str) -> States:
+def _states(name: str, count: int) -> States:
     match PurePath(name.lower().removesuffix(".gz")).suffix:
         case ".csv" | ".tsv" | ".txt":
             return _csv_states(name)
@@ -132,7 +141,8 @@ def _states(name: str) -> States:
         case ".npy":
             return read_array(name), None
         case ".npz":
-            return _chosen(name, read_arrays(name)), None
+            with open_arrays(name) as archive:
+                return _chosen(name, archive, count), None
     raise FileFormatError(f"{name} must end in .csv, .json, .npz or .npy, which names the format")
 
 
@@ -206,13 +216,17 @@ def _matrix(path: str, rows: list[Any], width: int) -> NDArray[Any]:
     return np.array(rows).reshape(len(rows), width)
 
 
-def _chosen(name: str, arrays: dict[str, NDArray[Any]]) -> NDArray[Any]:
-    known = [arrays[key] for key in ARRAY_NAMES if key in arrays]
-    if not known and len(arrays) != 1:
+def _chosen(name: str, archive: Archive, count: int) -> NDArray[Any]:
+    names = archive.names
+    known = [key for key in ARRAY_NAMES if key in names]
+    if not known and len(names) != 1:
         raise FileFormatError(
-            f"{name} must hold the samples as an array named bits; got {sorted(arrays)!r:.100}"
+            f"{name} must hold the samples as an array named bits; got {sorted(names)!r:.100}"
         )
-    return (known or list(arrays.values()))[0]
+    chosen = (known or names)[0]
+    shape, _ = archive.header(chosen)
+    _require_width(shape[-1] if shape else 1, count)  # before it takes memory
+    return archive.read(chosen)
 
 
 def _in_order(
@@ -223,10 +237,7 @@ def _in_order(
     if values.ndim != 2 or not len(values):
         raise ShapeError(f"samples must be a matrix, a row each; got shape {values.shape}")
     width, named = (count, "") if variables is None else (len(variables), " that is named")
-    if values.shape[1] != width:
-        raise ShapeError(
-            f"each sample must have {width} values, one per variable{named}; got {values.shape[1]}"
-        )
+    _require_width(values.shape[1], width, named)
     if variables is None:
         return values
     column_of = _columns(variables, qubo)
@@ -238,6 +249,13 @@ def _in_order(
             f"the first is {first}, {json.dumps(plain_labels('', [qubo.labels[first]])[0])}"
         )
     return values[:, column_of]
+
+
+def _require_width(found: int, width: int, named: str = "") -> None:
+    if found != width:
+        raise ShapeError(
+            f"each sample must have {width} values, one per variable{named}; got {found}"
+        )
 
 
 def _columns(variables: Sequence[Hashable], qubo: Qubo) -> NDArray[np.int64]:

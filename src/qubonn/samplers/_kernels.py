@@ -16,8 +16,9 @@ lanes are NumPy arrays and the same kernels run unchanged, with the same results
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from qubonn.simd.compiling import njit
 from qubonn.simd.streams import accept, load_generator, store_generator, threshold_scale
 from qubonn.simd.vectors import choose, load, store
 

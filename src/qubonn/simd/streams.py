@@ -4,8 +4,8 @@ Bits <-> masks; seeds -> streams -> thresholds. The draws of a lane depend on it
 """
 
 import numpy as np
-from numba import njit
 
+from qubonn.simd.compiling import njit
 from qubonn.simd.vectors import as_bits, as_float, at_most, fused, load, store, to_float
 
 

@@ -55,7 +55,6 @@ def share(
     for helper, end in zip(helpers, ends[1:], strict=True):
         if helper.ident is not None:  # else Ctrl-C came before it began
             _wait_for(end, errors)
-            helper.join()
     if errors:
         raise errors[0]
 
@@ -63,7 +62,8 @@ def share(
 def _wait_for(end: Event, errors: list[BaseException]) -> None:
     """Wait for a thread even after Ctrl-C, because it still writes to the caller's arrays.
 
-    Not by `join`: once interrupted, it assumes that the thread has ended (CPython 3.11).
+    Not by `join`: once interrupted, it assumes that the thread has ended (CPython 3.11), and it
+    refuses a thread whose start was interrupted.
     """
     while not end.is_set():
         try:

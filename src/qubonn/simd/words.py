@@ -6,10 +6,11 @@ are NumPy arrays, as in `qubonn.simd.vectors`.
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from qubonn.simd.compiling import njit
 from qubonn.simd.vectors import Lanes, _vectors, call_llvm, define_access, define_unary
 
 EIGHT = np.zeros(1, dtype=np.uint8)  # as `like`: eight lanes

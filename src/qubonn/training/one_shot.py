@@ -18,6 +18,7 @@ import numpy as np
 
 from qubonn.engines import Engine, ForwardAnnealing, LiftedAnnealing, Solutions
 from qubonn.engines.cpsat import CpSat, ExactResult, Proof
+from qubonn.engines.lifted_tables import MOST, largest_energy
 from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -108,7 +109,7 @@ def _start(
 def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
     """Pick an engine by the size of the problem and say why."""
     sites = problem.example_count * problem.topology.neuron_count
-    if sites <= 2_000:
+    if sites <= 2_000 and largest_energy(problem, is_squared=True) < MOST:
         return LiftedAnnealing(), "any topology, many replicas: the problem is small"
     if problem.topology.is_acyclic:
         is_one_hot = problem.topology.output_count > 2 and bool(

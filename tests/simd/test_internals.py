@@ -1,0 +1,56 @@
+"""Parts of other packages that are not their public interface, and which module of ours uses them.
+
+If one of these fails after an update, raise the upper bound in pyproject.toml only once the module
+works with the new version.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+
+import pytest
+
+INTERNALS = {
+    "numba.core.caching": ("simd/compiling.py", [
+        "CompileResultCacheImpl._locator_classes", "FunctionCache._impl_class", "NullCache",
+        "IndexDataCacheFile._save_data", "IndexDataCacheFile._load_index",
+    ]),
+    "numba.core.dispatcher": ("simd/compiling.py", ["Dispatcher.enable_caching"]),
+    "numba.core.cgutils": ("simd/vectors.py, simd/words.py", ["alloca_once"]),
+    "numba.extending": ("simd/vectors.py, simd/words.py", [
+        "intrinsic", "models.PrimitiveModel", "overload", "register_model",
+    ]),
+    "llvmlite.ir": ("simd/vectors.py, simd/words.py", [
+        "VectorType", "IntType", "Constant", "IRBuilder.bitcast", "IRBuilder.shuffle_vector",
+    ]),
+    "joblib.externals.loky.reusable_executor": ("cli/__init__.py", ["_executor"]),
+    "joblib.externals.loky.backend.resource_tracker": ("stopping.py", ["ensure_running"]),
+    "joblib.externals.loky": ("experiments/runner.py", ["get_reusable_executor"]),
+}  # fmt: skip
+CASES = [(module, *rest) for module, rest in INTERNALS.items()]
+
+
+@pytest.mark.parametrize(("module", "user", "names"), CASES, ids=list(INTERNALS))
+def test_internals_that_we_use_are_there(module: str, user: str, names: list[str]) -> None:
+    package = module.partition(".")[0]
+    for name in names:
+        found = import_module(module)
+        for part in name.split("."):
+            assert hasattr(found, part), (
+                f"{package} {version(package)} has no {module}.{name}, which {user} uses: adapt "
+                "that module, or lower the bound in pyproject.toml"
+            )
+            found = getattr(found, part)
+
+
+def test_a_compiled_function_keeps_its_cache_where_we_put_ours() -> None:
+    numba = import_module("numba")
+    function = numba.njit(lambda number: number)
+    assert hasattr(function, "_cache"), "numba's Dispatcher has no _cache: see simd/compiling.py"
+
+
+def test_numba_lists_the_given_folder_and_the_one_beside_the_source_first() -> None:
+    caching = import_module("numba.core.caching")
+    names = [kind.__name__ for kind in caching.CompileResultCacheImpl._locator_classes[:2]]
+    assert [name.lstrip("_") for name in names] == [
+        "UserProvidedCacheLocator", "InTreeCacheLocator"
+    ], "numba's locators changed: see simd/compiling.py"  # fmt: skip
