@@ -23,7 +23,7 @@ SHOWN_LETTERS = 60  # of a word or a name in a comment
 BIT = 3  # a rule beside ABOVE, EQUAL and MISSING: bit `level` of a number is set
 
 
-class Test(NamedTuple):
+class Comparison(NamedTuple):
     """Whether an input is +1: what a column is compared with."""
 
     column: int
@@ -37,7 +37,7 @@ class Features:
 
     kind: str
     count: int
-    tests: tuple[Test, ...]
+    tests: tuple[Comparison, ...]
     has_missing: bool = False
     is_gray: bool = False
     notes: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Features:
         """Return a Verilog expression for a feature, raised in the same way."""
         return f"{value} ^ {self.width}'d{1 << (self.width - 1)}" if self.is_signed else value
 
-    def test_text(self, test: Test, value: str) -> str:
+    def test_text(self, test: Comparison, value: str) -> str:
         """Return a Verilog expression for a test of a feature."""
         size, level = self.width, test.level
         if test.rule == BIT:
@@ -103,14 +103,20 @@ def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
     is_plain = not has_missing and model.names is None
     notes = () if is_plain else feature_notes(spins, model.names)
     return Features(
-        inputs, spins.column_count, tuple(Test(*test) for test in tests), has_missing, notes=notes
+        inputs,
+        spins.column_count,
+        tuple(Comparison(*test) for test in tests),
+        has_missing,
+        notes=notes,
     )
 
 
 def _planes(model: Exported, planes: BitPlanes, inputs: str, scale: int) -> Features:
     require_planes(planes, inputs, scale, int(np.iinfo(inputs).max))
     count = model.topology.column_count // planes.bits
-    tests = [Test(c, BIT, planes.bits - 1 - p) for p in range(planes.bits) for c in range(count)]
+    tests = [
+        Comparison(c, BIT, planes.bits - 1 - p) for p in range(planes.bits) for c in range(count)
+    ]
     return Features(inputs, count, tuple(tests), is_gray=planes.gray)
 
 

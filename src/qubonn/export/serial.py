@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from qubonn.encoding.table_encoder import EQUAL, MISSING
 from qubonn.export.c_text import template
 from qubonn.export.circuit import Circuit, Sum
-from qubonn.export.features import BIT, Features, Test
+from qubonn.export.features import BIT, Comparison, Features
 from qubonn.export.verilog_text import bounds
 
 CLOCKS_OF_A_NEURON = 5  # besides those of its rows
@@ -145,13 +145,13 @@ def _latency(records: Rom, features: Features | None, arrivals: object) -> int:
 # ---- where bits are ----
 
 
-def _arrivals(features: Features) -> list[tuple[Test, int | None]]:
+def _arrivals(features: Features) -> list[tuple[Comparison, int | None]]:
     """Return tests in the order of their columns, with the input that each one makes."""
     tests = sorted((test.column, number, test) for number, test in enumerate(features.tests))
-    found: list[tuple[Test, int | None]] = []
+    found: list[tuple[Comparison, int | None]] = []
     for column in range(features.count):
         own = [(test, number) for at, number, test in tests if at == column]
-        found += own or [(Test(column, NEVER), None)]
+        found += own or [(Comparison(column, NEVER), None)]
     return found
 
 
@@ -159,7 +159,7 @@ class _Layout:
     """The word and the bit of each node."""
 
     def __init__(
-        self, circuit: Circuit, word: int, arrivals: list[tuple[Test, int | None]] | None
+        self, circuit: Circuit, word: int, arrivals: list[tuple[Comparison, int | None]] | None
     ) -> None:
         self.word = word
         self.place_of: dict[int, tuple[int, int]] = {}
@@ -246,7 +246,7 @@ def _word_ends(circuit: Circuit, word: int) -> set[int]:
     return ends
 
 
-def _test_rom(features: Features, arrivals: list[tuple[Test, int | None]], word: int) -> Rom:
+def _test_rom(features: Features, arrivals: list[tuple[Comparison, int | None]], word: int) -> Rom:
     """Return the tests of features: rule, level, and whether a column or a word ends."""
     rows = []
     for number, (test, _) in enumerate(arrivals):
