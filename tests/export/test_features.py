@@ -41,10 +41,12 @@ def test_words_and_missing_cells_are_tested_as_by_the_encoder() -> None:
     assert spins.T.tolist() == np.array(wanted).tolist()
 
 
-def test_signed_features_are_compared_as_raised_ones() -> None:
+def test_signed_features_are_raised() -> None:
     features = Features("int8", 1, (Comparison(0, 0, -3),))
-    assert features.test_text(features.tests[0], "f") == "(f ^ 8'd128) > 8'd125"
-    assert features.test_text(Comparison(0, 0, -129), "f") == "1'b1"
+    assert features.raised(-3) == 125
+    assert features.raised_text("f") == "f ^ 8'd128"
+    assert features.missing == 128
+    assert features.bits_of(np.array([[-3.0, np.nan]])).tolist() == [[253, 128]]
 
 
 def test_floats_are_refused() -> None:

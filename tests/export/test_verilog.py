@@ -57,7 +57,7 @@ def test_all_inputs_of_small_networks_give_the_same_results(style: Style, tmp_pa
 
 
 @needs_iverilog
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(models(), st.sampled_from(STYLES), st.sampled_from((4, 6)), st.sampled_from((7, 16, 40)))
 def test_any_wiring_gives_the_same_results(
     model: Any, style: Style, lut_inputs: int, word: int

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.encoding import BitPlanes
-from qubonn.encoding.table_encoder import EQUAL, MISSING
 from qubonn.errors import RangeError
 from qubonn.export.model import Comparisons, Exported
 
@@ -64,20 +63,6 @@ class Features:
     def raised_text(self, value: str) -> str:
         """Return a Verilog expression for a feature, raised in the same way."""
         return f"{value} ^ {self.width}'d{1 << (self.width - 1)}" if self.is_signed else value
-
-    def test_text(self, test: Comparison, value: str) -> str:
-        """Return a Verilog expression for a test of a feature."""
-        size, level = self.width, test.level
-        if test.rule == BIT:
-            own = f"({value} ^ ({value} >> 1))" if self.is_gray else value
-            return f"({own} & {size}'d{1 << level}) != {size}'d0"
-        if test.rule == MISSING:
-            return f"{value} == {size}'d{self.missing}"
-        if test.rule == EQUAL:
-            return f"{value} == {size}'d{level}"
-        raised = self.raised(level)
-        text = "1'b1" if raised < 0 else f"({self.raised_text(value)}) > {size}'d{raised}"
-        return text + (f" & {value} != {size}'d{self.missing}" if self.has_missing else "")
 
     def bits_of(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
         """Return features as the circuit reads them; NaN where one is missing."""

@@ -10,12 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from qubonn.encoding.table_encoder import EQUAL, MISSING
 from qubonn.export.circuit import Circuit, Sum
-from qubonn.export.features import Features
+from qubonn.export.features import BIT, Comparison, Features
 
-FULL = "{{{0} & {1} | {2} & ({0} ^ {1}), {0} ^ {1} ^ {2}}}"
-SIX_SUMS = "({0} ^ {1} ^ {2})", "({3} ^ {4} ^ {5})"
-SIX_CARRIES = "({0} & {1} | {2} & ({0} ^ {1}))", "({3} & {4} | {5} & ({3} ^ {4}))"
+FULL = "{{{0} & {1} | {2} & ({0} ^ {1}), {0} ^ {1} ^ {2}}}"  # counts three bits
+HALF = "{{{0} & {1}, {0} ^ {1}}}"
+# two counts, low bits first; the carry of their low bits is one more bit to count
+JOINED = "{{{1} & {3} | {0} & {2} & ({1} ^ {3}), {1} ^ {3} ^ {0} & {2}, {0} ^ {2}}}"
+JOINED_TO_ONE = "{{{1} & {0} & {2}, {1} ^ {0} & {2}, {0} ^ {2}}}"
 
 
 class Bits(NamedTuple):
@@ -64,6 +67,10 @@ class Netlist:
             self.uses += 1
         return self.known[key]
 
+    def bits(self, number: Bits) -> list[Bits]:
+        """Return the bits of a number, the lowest first."""
+        return [Bits(number.operation, place) for place in range(self.width(number))]
+
     def width(self, bits: Bits) -> int:
         """Return the number of bits."""
         return 1 if bits.bit is not None else self.operations[bits.operation].width
@@ -92,16 +99,45 @@ def _inputs(netlist: Netlist, circuit: Circuit, features: Features | None) -> li
     if features is None:
         netlist.add(circuit.input_count, "")
         return [Bits(0, number) for number in range(circuit.input_count)]
-    whole = netlist.add(features.count * features.width, "")
-    columns = []
-    for column in range(features.count):
-        high = (column + 1) * features.width - 1
-        own = f"{{0}}[{high}:{high + 1 - features.width}]"
-        columns.append(netlist.add(features.width, own, whole, depth=0, about=f"feature {column}"))
-    return [
-        netlist.add(1, features.test_text(test, "{0}"), columns[test.column])
-        for test in features.tests
-    ]
+    netlist.add(features.count * features.width, "")
+    return [_test(netlist, features, test) for test in features.tests]
+
+
+def _test(netlist: Netlist, features: Features, test: Comparison) -> Bits:
+    """Add whether an input is +1; features that may be negative are raised by inverting a bit."""
+    first = test.column * features.width
+    bits = [Bits(0, first + place) for place in range(features.width)]
+    missing = _equal(netlist, bits, features.missing) if features.has_missing else None
+    if test.rule == BIT:
+        above = bits[test.level + 1 : test.level + 2] if features.is_gray else []
+        own = [bits[test.level], *above]
+        return netlist.add(1, "{0} ^ {1}", *own) if above else own[0]
+    if test.rule == MISSING:
+        return missing or _constant(netlist, 0, 1)
+    if test.rule == EQUAL:
+        return _equal(netlist, bits, test.level)
+    if features.is_signed:
+        bits[-1] = bits[-1].inverted()
+    found = _above(netlist, bits, features.raised(test.level))
+    return found if missing is None else netlist.add(1, "{0} & {1}", found, missing.inverted())
+
+
+def _equal(netlist: Netlist, bits: list[Bits], value: int) -> Bits:
+    own = [bit if value >> place & 1 else bit.inverted() for place, bit in enumerate(bits)]
+    return netlist.add(1, " & ".join(f"{{{k}}}" for k in range(len(own))), *own)
+
+
+def _above(netlist: Netlist, bits: list[Bits], level: int) -> Bits:
+    """Add whether a number is above a constant: AND and OR from the lowest bit on, no carries."""
+    if level < 0 or level >= (1 << len(bits)) - 1:
+        return _constant(netlist, int(level < 0), 1)
+    text = ""
+    for place in range(len(bits)):
+        if not level >> place & 1:
+            text = f"({{{place}}} | {text})" if text else f"{{{place}}}"
+        elif text:
+            text = f"({{{place}}} & {text})"
+    return netlist.add(1, text, *bits)
 
 
 def _outputs(netlist: Netlist, nodes: list[Bits], circuit: Circuit, largest: Bits | None) -> Bits:
@@ -124,7 +160,7 @@ def _at_least(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> Bit
     if least <= 0 or least > sums.size:
         return _constant(netlist, int(least <= 0), 1)
     total, low = _count(netlist, nodes, sums, about)
-    return netlist.add(1, f"{{0}} >= {netlist.width(total)}'d{least - low}", total)
+    return _above(netlist, netlist.bits(total), least - low - 1)
 
 
 def _count(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> tuple[Bits, int]:
@@ -187,24 +223,37 @@ def _counted(netlist: Netlist, bits: Sequence[Bits]) -> tuple[list[Bits], int]:
     """
     width, is_inverted = len(bits).bit_length(), bits[0].is_inverted
     own = [bit.inverted() if is_inverted else bit for bit in bits]
-    result = netlist.add(width, _counter_text(len(bits)), *own)
-    found = [Bits(result.operation, place, is_inverted) for place in range(width)]
+    found = _counter(netlist, own)
+    if is_inverted:
+        found = [bit.inverted() for bit in found]
     return found, len(bits) - (1 << width) + 1 if is_inverted else 0
 
 
-def _counter_text(count: int) -> str:
-    """Return the count of some bits in operations of single bits, which map to few tables."""
-    if count == 3:
-        return FULL
-    sums, carries = list(SIX_SUMS), list(SIX_CARRIES)
-    if count == 5:
-        sums[1], carries[1] = "({3} ^ {4})", "({3} & {4})"
-    if count == 4:
-        sums[1], carries[1] = "{3}", "1'b0"
-    third = f"({sums[0]} & {sums[1]})"
-    two = f"{carries[0]} ^ {carries[1]} ^ {third}"
-    four = f"{carries[0]} & {carries[1]} | {third} & ({carries[0]} ^ {carries[1]})"
-    return f"{{{{{four}, {two}, {sums[0]} ^ {sums[1]}}}}}"
+def _counter(netlist: Netlist, bits: Sequence[Bits]) -> list[Bits]:
+    """Add the count of 3 to 6 bits, in operations on bits that map to few tables."""
+    if len(bits) == 3:
+        return _full(netlist, bits, depth=1)
+    first, rest = _full(netlist, bits[:3], depth=0), bits[3:]
+    if len(rest) == 1:
+        result = netlist.add(3, JOINED_TO_ONE, *first, *rest)
+    else:
+        if len(rest) == 3:
+            second = _full(netlist, rest, depth=0)
+        else:
+            second = _places(netlist.add(2, HALF, *rest, depth=0), 2)
+        result = netlist.add(3, JOINED, *first, *second)
+    return _places(result, 3)
+
+
+def _full(netlist: Netlist, bits: Sequence[Bits], depth: int) -> list[Bits]:
+    """Add the count of three bits; that of inverted bits is inverted."""
+    is_inverted = bits[0].is_inverted
+    own = [bit.inverted() if is_inverted else bit for bit in bits]
+    return _places(netlist.add(2, FULL, *own, depth=depth), 2, is_inverted)
+
+
+def _places(result: Bits, width: int, is_inverted: bool = False) -> list[Bits]:
+    return [Bits(result.operation, place, is_inverted) for place in range(width)]
 
 
 def _compressed(netlist: Netlist, columns: list[list[Bits]]) -> list[list[Bits]]:
@@ -214,11 +263,8 @@ def _compressed(netlist: Netlist, columns: list[list[Bits]]) -> list[list[Bits]]
         place = 0
         while len(column) - place >= 3:
             size = min(netlist.counter, len(column) - place)
-            result = netlist.add(
-                size.bit_length(), _counter_text(size), *column[place : place + size]
-            )
-            for digit in range(size.bit_length()):
-                found[power + digit].append(Bits(result.operation, digit))
+            for digit, bit in enumerate(_counter(netlist, column[place : place + size])):
+                found[power + digit].append(bit)
             place += size
         found[power] += column[place:]
     while not found[-1]:

@@ -125,8 +125,9 @@ class _Printed:
 
     def _shown(self, bits: Bits, stage: int) -> str:
         operation = self.netlist.operations[bits.operation]
-        if bits.operation and not operation.arguments:
-            return operation.text  # a constant
+        if bits.operation and not operation.arguments:  # a constant
+            flipped = {"1'd0": "1'd1", "1'd1": "1'd0"}
+            return flipped[operation.text] if bits.is_inverted else operation.text
         delay = stage - self.stages[bits.operation]
         if delay:
             self.delays[bits.operation] = max(self.delays[bits.operation], delay)
