@@ -23,6 +23,7 @@ from .estimator import load as load
 from .estimator import pose as pose
 from .export import to_c as to_c
 from .export import to_onnx as to_onnx
+from .export import to_verilog as to_verilog
 from .formulation import Field as Field
 from .formulation import TrainingProblem as TrainingProblem
 from .network import BinaryNetwork as BinaryNetwork

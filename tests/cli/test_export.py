@@ -43,12 +43,36 @@ def test_onnx_is_written(model: Path, call: Call) -> None:
     onnx.checker.check_model(onnx.load("m.onnx"))
 
 
+@pytest.mark.parametrize("style", ["combinational", "pipelined", "serial"])
+def test_verilog_is_a_folder_whose_test_bench_passes(
+    style: str, model: Path, call_json: Callable[..., dict[str, Any]]
+) -> None:
+    options = ["--to", "verilog", "--style", style, "--numbers", "uint8", "--scale", "10"]
+    said = call_json("export", model, *options)
+    folder = Path(said["written"])
+    assert {path.name for path in folder.iterdir()} == {
+        "README.md",
+        "flowers.v",
+        "flowers_tb.v",
+        "flowers_vectors.hex",
+    }
+    if shutil.which("iverilog") is None:
+        pytest.skip("iverilog is not installed")
+    command = ["iverilog", "-g2001", "-o", "tb", "flowers.v", "flowers_tb.v"]
+    subprocess.run(command, check=True, cwd=folder)
+    run = subprocess.run(["vvp", "tb"], cwd=folder, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1].startswith("PASS: 500")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--to", "c", "-o", "m.onnx"], "ends in .h"),
         (["--to", "c", "--form", "int8"], "--form does not go with --to c"),
         (["--to", "onnx", "--scale", "2"], "--scale does not go with --to onnx"),
+        (["--to", "c", "--style", "serial"], "--style does not go with --to c"),
+        (["--to", "verilog", "--main"], "--main does not go with --to verilog"),
+        (["--to", "verilog", "--numbers", "float"], "inputs of a circuit must be 'bits' or one"),
         (["--to", "rust"], "rust"),
         ([], "--to"),
     ],

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.datasets import load_iris
 
 import qubonn as qn
 from qubonn.encoding import CodeBook
-from qubonn.errors import RangeError, Underfitted
+from qubonn.errors import QubonnError, RangeError, Underfitted
 from qubonn.estimator import designs
 from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, Examples, _folds, choose
 from qubonn.formulation import TrainingProblem
@@ -209,3 +210,23 @@ def test_levels_may_be_given_as_a_list() -> None:
     X, _ = parity(100, 3)
     design = fitted(X, X[:, 0], hidden=4, weight_levels=[3, 2], threshold_levels=[5, 2]).design_
     assert (design.weight_levels, design.threshold_levels) == ((3, 2), (5, 2))
+
+
+def test_weight_decay_gives_zeros() -> None:
+    X, y = load_iris(return_X_y=True)
+    shares = []
+    for decay in (0.0, 0.3):
+        options: dict[str, Any] = {"weight_levels": 3, "committee_size": 1, "random_state": 0}
+        classifier = qn.QuboClassifier((8,), weight_decay=decay, **options).fit(X, y)
+        network = classifier.committee_.members[0]
+        pairs = network.weight_spins.reshape(-1, 2).sum(axis=1)  # two parallel arcs each
+        shares.append((pairs == 0).mean())
+        assert classifier.design_ is not None
+        assert classifier.design_.decay == decay
+    assert shares[1] > shares[0] + 0.2
+
+
+@pytest.mark.parametrize("decay", ["strong", -1, float("nan"), None])
+def test_a_weight_decay_that_is_no_strength_is_refused(decay: object) -> None:
+    with pytest.raises(QubonnError, match="weight_decay must be"):
+        qn.QuboClassifier((2,), weight_levels=3, weight_decay=decay).fit([[0], [1]], [0, 1])

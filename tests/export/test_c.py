@@ -16,7 +16,7 @@ import qubonn as qn
 from export.compiled import STRICT, Case, answers, compile_source, expected, needs_gcc, output_of
 from export.models import committee, models, odd_wirings
 from qubonn.encoding import Reading
-from qubonn.export.c import whole_levels
+from qubonn.export.features import whole_levels
 
 pytestmark = needs_gcc
 

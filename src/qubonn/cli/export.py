@@ -1,4 +1,4 @@
-"""``qubonn export``: a model -> one C header for devices, or ONNX for runtimes."""
+"""``qubonn export``: a model -> a C header for devices, ONNX for runtimes, Verilog for chips."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -9,8 +9,13 @@ import qubonn as qn
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
 
-SUFFIX = {"c": ".h", "onnx": ".onnx"}
-OPTIONS = {"c": ("numbers", "scale", "with_main"), "onnx": ("form", "from_numbers")}
+SUFFIX = {"c": ".h", "onnx": ".onnx", "verilog": ""}  # Verilog is a folder of files
+OPTIONS = {
+    "c": ("numbers", "scale", "with_main"),
+    "onnx": ("form", "from_numbers"),
+    "verilog": ("numbers", "scale", "style", "word", "lut_inputs"),
+}
+Target = Literal["c", "onnx", "verilog"]
 
 
 @click.command(
@@ -20,21 +25,22 @@ OPTIONS = {"c": ("numbers", "scale", "with_main"), "onnx": ("form", "from_number
   qubonn export model.qubonn --to c
   qubonn export model.qubonn --to c --name letters --numbers uint8 --main -o letters.h
   gcc -O2 -x c -DLETTERS_MAIN letters.h -o letters
-  qubonn export model.qubonn --to onnx --form int8 -o model.onnx"""
+  qubonn export model.qubonn --to onnx --form int8 -o model.onnx
+  qubonn export model.qubonn --to verilog --style serial --numbers uint8 -o chip"""
 )
 @click.argument("model", type=options.EXISTING)
-@click.option("--to", type=click.Choice(["c", "onnx"]), required=True, help="Format to write.")
+@click.option("--to", type=click.Choice(list(SUFFIX)), required=True, help="Format to write.")
 @click.option("--name", help="Name of the model in the code.  [default: name of MODEL]")
 @click.option(
     "--numbers",
     type=click.Choice(["uint8", "int8", "uint16", "int16", "int32", "float"]),
-    help="C: also binarise numbers of this type.",
+    help="C, Verilog: read numbers of this type and binarise them.",
 )
 @click.option(
     "--scale",
     type=click.IntRange(1),
     default=1,
-    help="C: the whole numbers are the columns of the training data times SCALE.",
+    help="C, Verilog: the whole numbers are the columns of the training data times SCALE.",
 )
 @click.option("--main", "with_main", is_flag=True, help="C: add a program that reads examples.")
 @click.option(
@@ -46,44 +52,71 @@ OPTIONS = {"c": ("numbers", "scale", "with_main"), "onnx": ("form", "from_number
 @click.option(
     "--from-numbers", is_flag=True, help="ONNX: the inputs are columns of numbers, not spins."
 )
-@options.out("File to write.  [default: MODEL with .h or .onnx]", *SUFFIX.values())
+@click.option(
+    "--style",
+    type=click.Choice(["combinational", "pipelined", "serial"]),
+    default="combinational",
+    help="Verilog: no clock; an example a clock; or a word a clock and weights in ROM.",
+)
+@click.option(
+    "--word", type=click.IntRange(1, 1024), default=16, help="Verilog, serial: bits of a word."
+)
+@click.option(
+    "--lut-inputs",
+    type=click.Choice(["4", "6"]),
+    default="4",
+    help="Verilog: inputs of a lookup table of the chip.",
+)
+@click.option(
+    "-o",
+    "--out",
+    type=options.NewFile("", dir_okay=True),
+    help="File to write, or folder of Verilog.  [default: MODEL with .h, .onnx or no ending]",
+)
 @options.screen
 def command(
     model: Path,
-    to: Literal["c", "onnx"],
+    to: Target,
     name: str | None,
     numbers: Any,
     scale: int,
     with_main: bool,
     form: Literal["float", "int8"],
     from_numbers: bool,
+    style: Any,
+    word: int,
+    lut_inputs: str,
     out: Path | None,
     screen: Screen,
 ) -> None:
-    """Write a model as C or ONNX, for devices and runtimes.
+    """Write a model as C, ONNX or Verilog, for devices, runtimes and chips.
 
     C: one C99 header without libraries, floating point or allocation, which computes with XNOR
-    and popcount. ONNX: a graph for onnxruntime and others (needs the package onnx).
+    and popcount. ONNX: a graph for onnxruntime and others (needs the package onnx). Verilog: a
+    folder with a module, a test bench that checks itself, and a README.
     """
     target = out or model.with_suffix(SUFFIX[to])
-    if target.suffix != SUFFIX[to]:
+    if target.suffix != SUFFIX[to] and to != "verilog":
         raise click.UsageError(f"--to {to} writes a file that ends in {SUFFIX[to]}; got {target}")
-    _refuse_options_of_the_other(to)
+    _refuse_options_of_others(to)
     trained, title = qn.load(model), name or model.stem
+    inputs: Any = numbers or "bits"
     if to == "c":
-        inputs: Any = numbers or "bits"
         qn.to_c(trained, target, name=title, inputs=inputs, scale=scale, with_main=with_main)
-    else:
+    elif to == "onnx":
         inputs = "numbers" if from_numbers else "spins"
         qn.to_onnx(trained, target, form=form, inputs=inputs, name=title)
-    size = target.stat().st_size
+    else:
+        how = {"style": style, "word": word, "lut_inputs": int(lut_inputs)}
+        qn.to_verilog(trained, target, name=title, inputs=inputs, scale=scale, **how)
+    size = sum(path.stat().st_size for path in ([target] if to != "verilog" else target.iterdir()))
     screen.facts(("written", f"{target}, {size:,} bytes"))
     screen.document(model=str(model), written=str(target), to=to, bytes=size)
 
 
-def _refuse_options_of_the_other(to: str) -> None:
+def _refuse_options_of_others(to: Target) -> None:
     context = click.get_current_context()
-    others = OPTIONS["onnx" if to == "c" else "c"]
+    others = {name for names in OPTIONS.values() for name in names} - set(OPTIONS[to])
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name in others and source is click.core.ParameterSource.COMMANDLINE:

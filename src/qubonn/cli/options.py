@@ -71,8 +71,8 @@ def screen(function: Function) -> Function:
 class NewFile(click.Path):
     """A file with one of these suffixes; one that cannot be written is refused before any work."""
 
-    def __init__(self, *suffixes: str) -> None:
-        super().__init__(dir_okay=False, path_type=Path)
+    def __init__(self, *suffixes: str, dir_okay: bool = False) -> None:
+        super().__init__(dir_okay=dir_okay, path_type=Path)
         self.suffixes = suffixes
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Path:

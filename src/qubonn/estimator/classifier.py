@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from qubonn import __version__
-from qubonn.checks import SpinMatrix, require_count
+from qubonn.checks import SpinMatrix, require_count, require_strength
 from qubonn.encoding import CodeBook
 from qubonn.encoding.automatic import encoded, spin_blocks
 from qubonn.encoding.labels import require_classes
@@ -68,6 +68,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Number of values of a weight, and of a neuron's threshold, in all layers or in each layer
         after the inputs; 2 are -1 and +1, as in the paper. See `Topology.dense`. "auto" is chosen
         together with `hidden`, and is 2 if `hidden` is given.
+    weight_decay : "auto" or float
+        How much weights of several levels are drawn to zero, such as 0.03 to 0.5. With an odd
+        number of levels a weight can be zero, and then costs nothing in a circuit. "auto" is
+        chosen together with `hidden`, and is 0 if `hidden` or levels are given.
     topology : Topology or str, optional
         Any acyclic network in place of dense layers, or the paper's notation such as
         "conv(3x3x2)+fc(4)", which needs images.
@@ -158,6 +162,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         weight_levels: Any = "auto",
         threshold_levels: Any = "auto",
+        weight_decay: Any = "auto",
         topology: Any = None,
         image_shape: Any = None,
         shifts: Any = "auto",
@@ -177,6 +182,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hidden = hidden
         self.weight_levels = weight_levels
         self.threshold_levels = threshold_levels
+        self.weight_decay = weight_decay
         self.topology = topology
         self.image_shape = image_shape
         self.shifts = shifts
@@ -418,7 +424,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _is_automatic(self) -> bool:
         """Whether layers and levels are all to be chosen by data."""
-        choices = self.hidden, self.weight_levels, self.threshold_levels
+        choices = self.hidden, self.weight_levels, self.threshold_levels, self.weight_decay
         return all(isinstance(choice, str) and choice == "auto" for choice in choices)
 
     def _given_design(self) -> Design:
@@ -430,6 +436,12 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given: dict[str, Any] = {name: getattr(self, name) for name in is_given if is_given[name]}
         if is_given["hidden"]:
             given["hidden"] = layer_sizes(self.hidden)
+        if not isinstance(self.weight_decay, str):
+            given["decay"] = float(require_strength("weight_decay", self.weight_decay))
+        elif self.weight_decay != "auto":
+            raise RangeError(
+                f"weight_decay must be 'auto' or a number; got {self.weight_decay!r:.60}"
+            )
         for name, value in given.items():
             if isinstance(value, (list, np.ndarray)):
                 given[name] = tuple(value)  # designs are compared and looked up

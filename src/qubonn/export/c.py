@@ -5,10 +5,6 @@ BinaryNetwork, Committee or QuboClassifier -> C source.  Paper, eq:activation.
 
 import os
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import lru_cache
-from importlib.resources import files
-from math import floor
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,7 +14,8 @@ from qubonn import __version__
 from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
-from qubonn.export.c_text import CArray, comment, identifier, number, string_literal
+from qubonn.export.c_text import CArray, identifier, number, template
+from qubonn.export.features import feature_levels, feature_notes, require_planes
 from qubonn.export.model import Classes, Comparisons, Exported, exported, float32_levels
 from qubonn.inference.c_layout import WORD, BitLayout, packed
 from qubonn.storage import write_whole
@@ -28,8 +25,6 @@ Inputs = Literal["bits", "uint8", "int8", "uint16", "int16", "int32", "float"]
 
 NUMBERS = get_args(Inputs)[1:]  # types of features; whole numbers first, smaller ones before
 THRESHOLD_BYTES = 4  # of a binariser, whose features may have any scale
-SHOWN_LETTERS = 60  # of a word or a name in a comment
-LOWEST = 1 - 2**31  # of an int32 feature, so that a level below all of them fits too
 
 
 def to_c(
@@ -60,7 +55,7 @@ def to_c(
     parts, prefix = exported(model), identifier(name)
     layout = BitLayout(parts.topology)
     features = _features(parts, prefix, inputs, require_count("scale", scale))
-    source: str = _template().render(
+    source: str = template("model.h.in").render(
         name=prefix,
         title=name,
         version=__version__,
@@ -91,32 +86,6 @@ def device_bytes(model: object) -> int:
     tables = sum(table.byte_count for table in _class_tables(parts.classes))
     thresholds = THRESHOLD_BYTES * parts.threshold_count
     return BitLayout(parts.topology).byte_count(parts.member_count) + tables + thresholds
-
-
-@lru_cache(maxsize=1)
-def _template() -> Any:
-    """Return the header with ``${placeholders}`` and ``/*% if ... %*/``, which C reads as comments.
-
-    Values are not searched for more placeholders.
-    """
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        block_start_string="/*%",
-        block_end_string="%*/",
-        variable_start_string="${",
-        variable_end_string="}",
-        trim_blocks=True,
-        keep_trailing_newline=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {
-        "comment": comment,
-        "literal": string_literal,
-        "some": lambda count, what: f"{count:,} {what}{'' if count == 1 else 's'}",
-        "declared": lambda tables, prefix: "\n\n".join(table.text(prefix) for table in tables),
-    }
-    return environment.from_string(files("qubonn.export").joinpath("model.h.in").read_text("utf-8"))
 
 
 def _network_tables(model: Exported, layout: BitLayout) -> list[CArray]:
@@ -184,7 +153,7 @@ def _compared(
 ) -> Features:
     """Return comparisons with levels; a table that would hold one value is left out."""
     is_float, limits = inputs == "float", np.iinfo("int32" if inputs == "float" else inputs)
-    levels = _float_levels(spins) if is_float else _whole_levels(spins, scale, limits)
+    levels = _float_levels(spins) if is_float else feature_levels(spins, scale, limits)
     tables, column, level = [], "input", number(levels.tolist()[0])
     if not np.array_equal(spins.column_of, np.arange(spins.column_count)):
         tables.append(_small_array("column_of", spins.column_of))
@@ -206,7 +175,7 @@ def _compared(
             spins.column_count,
             bit=f"{rule} == 0 ? {above} : {rule} == 1 ? {value} == {level} : {is_missing}",
             missing="" if is_float else f"{inputs.upper()}_{'MIN' if limits.min < 0 else 'MAX'}",
-            notes=_notes(spins, names),
+            notes=feature_notes(spins, names),
         )
     return replace(shown, kind="float" if is_float else f"{inputs}_t", tables=tuple(tables))
 
@@ -216,68 +185,16 @@ def _float_levels(spins: Comparisons) -> NDArray[Any]:
     return np.maximum(float32_levels(spins.levels), np.finfo(np.float32).min)
 
 
-def _whole_levels(spins: Comparisons, scale: int, limits: Any) -> NDArray[Any]:
-    """Return levels as whole numbers; indices of words are not scaled."""
-    most = max((len(words) for words in spins.categories or () if words is not None), default=0)
-    if most >= limits.max:
-        raise RangeError(
-            f"a column has {most} words; {limits.dtype} holds indices below {limits.max}"
-        )
-    ends = max(limits.min, LOWEST), limits.max
-    is_word = np.array([spins.words(column) is not None for column in spins.column_of.tolist()])
-    scaled = np.array(whole_levels(spins.levels, scale, *ends))
-    plain = np.array(whole_levels(spins.levels, 1, *ends))
-    return np.where(is_word, plain, scaled)
-
-
-def _notes(spins: Comparisons, names: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return a line for each feature: its name, and the words that numbers stand for."""
-    lines = []
-    for column in range(spins.column_count):
-        name = "" if names is None else f" {names[column][:SHOWN_LETTERS]}"
-        words = spins.words(column)
-        lines.append(
-            f"feature {column}{name}: {'a number' if words is None else 'the index of a word'}"
-        )
-        for index, word in enumerate(words or ()):
-            lines.append(f"    {index} = {word[:SHOWN_LETTERS]}")
-        if words is not None:
-            lines.append(f"    {len(words)} = any other word")
-    return tuple(lines)
-
-
 def _planes(input_count: int, planes: BitPlanes, inputs: str, scale: int) -> Features:
     """Return shifts: spin ``p * columns + c`` is bit ``bits - 1 - p`` of column c."""
     highest = 2**24 if inputs == "float" else np.iinfo(inputs).max
-    if scale != 1 or 2**planes.bits - 1 > highest:
-        raise RangeError(
-            f"bit planes of {planes.bits} bits need scale=1 and inputs that hold "
-            f"{2**planes.bits - 1:,}; got scale={scale} and {inputs!r}, up to {highest:,}"
-        )
+    require_planes(planes, inputs, scale, int(highest))
     columns = input_count // planes.bits
     value = f"(uint32_t)features[input % {columns}u]"
     if planes.gray:
         value = f"({value} ^ ({value} >> 1))"
     bit = f"({value} >> ({planes.bits - 1}u - input / {columns}u)) & 1u"
     return Features(columns, "float" if inputs == "float" else f"{inputs}_t", bit)
-
-
-def whole_levels(levels: NDArray[np.float64], scale: int, lowest: int, highest: int) -> list[int]:
-    """Return a level for whole numbers n: n is above it exactly if ``n / scale`` is above `levels`.
-
-    n lies in lowest..highest, of 32 bits at most, and ``n / scale`` is a float64, rounded as usual.
-    Levels are cut off where that changes nothing.
-
-    >>> whole_levels(np.array([0.5, 0.3, -7.5, 1e9]), 10, 0, 255)
-    [5, 3, -1, 255]
-    """
-    found: list[int] = []
-    for level in levels.tolist():
-        whole = min(max(floor(Fraction(level) * scale), lowest - 1), highest)
-        # 3 / 10 is not above 0.3, the float64
-        is_rounded_down = whole < highest and (whole + 1) / scale <= level
-        found.append(whole + is_rounded_down)
-    return found
 
 
 def _small_array(name: str, values: np.ndarray) -> CArray:

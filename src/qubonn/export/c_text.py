@@ -6,6 +6,8 @@ a model or a class, no quote, backslash, newline, trigraph or end of comment get
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,32 @@ def string_literal(text: str) -> str:
         )
     plain = re.sub(NOT_PLAIN.encode(), lambda byte: b"\\%03o" % ord(byte[0]), data)
     return f'"{plain.decode()}"'
+
+
+@cache
+def template(name: str) -> Any:
+    """Return a file with ``${placeholders}`` and ``/*% if ... %*/``, which C reads as comments.
+
+    Values are not searched for more placeholders.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        block_start_string="/*%",
+        block_end_string="%*/",
+        variable_start_string="${",
+        variable_end_string="}",
+        trim_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "comment": comment,
+        "literal": string_literal,
+        "some": lambda count, what: f"{count:,} {what}{'' if count == 1 else 's'}",
+        "declared": lambda tables, prefix: "\n\n".join(table.text(prefix) for table in tables),
+    }
+    return environment.from_string(files("qubonn.export").joinpath(name).read_text("utf-8"))
 
 
 def number(value: int | float) -> str:

@@ -1,0 +1,325 @@
+"""A circuit as a list of operations on bits: counters, additions, comparisons.
+
+Circuit -> Netlist.  The combinational and the pipelined style are two ways to print it. Weights
+of -1 are inverters and weights of +1 wires. Counters of three or six bits reduce each sum to two
+numbers; neurons that read the same sources share the counters of the first step, since three spins
+with signs can be counted in four ways only (the others are negatives), and six in 32.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from qubonn.encoding.table_encoder import EQUAL, MISSING
+from qubonn.export.circuit import Circuit, Sum
+from qubonn.export.features import BIT, Comparison, Features
+
+FULL = "{{{0} & {1} | {2} & ({0} ^ {1}), {0} ^ {1} ^ {2}}}"  # counts three bits
+HALF = "{{{0} & {1}, {0} ^ {1}}}"
+# two counts, low bits first; the carry of their low bits is one more bit to count
+JOINED = "{{{1} & {3} | {0} & {2} & ({1} ^ {3}), {1} ^ {3} ^ {0} & {2}, {0} ^ {2}}}"
+JOINED_TO_ONE = "{{{1} & {0} & {2}, {1} ^ {0} & {2}, {0} ^ {2}}}"
+
+
+class Bits(NamedTuple):
+    """Bits of the result of an operation; one of them inverted perhaps."""
+
+    operation: int
+    bit: int | None = None  # None: all of them
+    is_inverted: bool = False
+
+    def inverted(self) -> "Bits":
+        """Return the negative of a bit."""
+        return self._replace(is_inverted=not self.is_inverted)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A Verilog expression with ``{0}``, ``{1}``, ... for its arguments; `depth` in counters."""
+
+    width: int
+    text: str
+    arguments: tuple[Bits, ...]
+    depth: int = 1
+    about: str = ""  # a comment
+
+
+INPUTS = Bits(0)  # the operation that stands for the inputs
+
+
+@dataclass
+class Netlist:
+    """Operations in order: arguments come before results."""
+
+    counter: int  # bits that a counter counts: 3 or 6
+    operations: list[Operation] = field(default_factory=list)
+    results: dict[str, Bits] = field(default_factory=dict)
+    known: dict[tuple[object, ...], Bits] = field(default_factory=dict)
+    uses: int = 0  # of shared counters
+
+    def add(self, width: int, text: str, *arguments: Bits, depth: int = 1, about: str = "") -> Bits:
+        """Add an operation unless the same one is there; return its result."""
+        key = text, arguments
+        if key not in self.known:
+            self.known[key] = Bits(len(self.operations), 0 if width == 1 else None)
+            self.operations.append(Operation(width, text, arguments, depth, about))
+        else:
+            self.uses += 1
+        return self.known[key]
+
+    def bits(self, number: Bits) -> list[Bits]:
+        """Return the bits of a number, the lowest first."""
+        return [Bits(number.operation, place) for place in range(self.width(number))]
+
+    def width(self, bits: Bits) -> int:
+        """Return the number of bits."""
+        return 1 if bits.bit is not None else self.operations[bits.operation].width
+
+
+def netlist_of(circuit: Circuit, features: Features | None, counter: int) -> Netlist:
+    """Return the operations of a circuit; results are named as ports."""
+    netlist = Netlist(counter)
+    nodes = _inputs(netlist, circuit, features)
+    for depth, level in enumerate(circuit.levels):
+        spins = []
+        for number, neuron in enumerate(level):
+            about = f"level {depth + 1}, neuron {number}: {len(neuron.sources)} inputs"
+            spins.append(_at_least(netlist, nodes, neuron, about))
+        nodes += spins
+    largest = None
+    if circuit.has_class:
+        largest = netlist.results["class_index"] = _class_index(netlist, nodes, circuit)
+    if circuit.has_outputs:
+        netlist.results["outputs"] = _outputs(netlist, nodes, circuit, largest)
+    return netlist
+
+
+def _inputs(netlist: Netlist, circuit: Circuit, features: Features | None) -> list[Bits]:
+    """Add the inputs, or the features and what makes inputs of them."""
+    if features is None:
+        netlist.add(circuit.input_count, "")
+        return [Bits(0, number) for number in range(circuit.input_count)]
+    netlist.add(features.count * features.width, "")
+    return [_test(netlist, features, test) for test in features.tests]
+
+
+def _test(netlist: Netlist, features: Features, test: Comparison) -> Bits:
+    """Add whether an input is +1; features that may be negative are raised by inverting a bit."""
+    first = test.column * features.width
+    bits = [Bits(0, first + place) for place in range(features.width)]
+    missing = _equal(netlist, bits, features.missing) if features.has_missing else None
+    if test.rule == BIT:
+        above = bits[test.level + 1 : test.level + 2] if features.is_gray else []
+        own = [bits[test.level], *above]
+        return netlist.add(1, "{0} ^ {1}", *own) if above else own[0]
+    if test.rule == MISSING:
+        return missing or _constant(netlist, 0, 1)
+    if test.rule == EQUAL:
+        return _equal(netlist, bits, test.level)
+    if features.is_signed:
+        bits[-1] = bits[-1].inverted()
+    found = _above(netlist, bits, features.raised(test.level))
+    return found if missing is None else netlist.add(1, "{0} & {1}", found, missing.inverted())
+
+
+def _equal(netlist: Netlist, bits: list[Bits], value: int) -> Bits:
+    own = [bit if value >> place & 1 else bit.inverted() for place, bit in enumerate(bits)]
+    return netlist.add(1, " & ".join(f"{{{k}}}" for k in range(len(own))), *own)
+
+
+def _above(netlist: Netlist, bits: list[Bits], level: int) -> Bits:
+    """Add whether a number is above a constant: AND and OR from the lowest bit on, no carries."""
+    if level < 0 or level >= (1 << len(bits)) - 1:
+        return _constant(netlist, int(level < 0), 1)
+    text = ""
+    for place in range(len(bits)):
+        if not level >> place & 1:
+            text = f"({{{place}}} | {text})" if text else f"{{{place}}}"
+        elif text:
+            text = f"({{{place}}} & {text})"
+    return netlist.add(1, text, *bits)
+
+
+def _outputs(netlist: Netlist, nodes: list[Bits], circuit: Circuit, largest: Bits | None) -> Bits:
+    count = len(circuit.votes)
+    if largest is None:
+        spins = [
+            _at_least(netlist, nodes, vote, f"output {number}")
+            for number, vote in enumerate(circuit.votes)
+        ]
+        return netlist.add(count, _joined(count), *reversed(spins), depth=0)
+    return netlist.add(count, f"{count}'d1 << {{0}}", largest, about="the first largest")
+
+
+# ---- sums ----
+
+
+def _at_least(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> Bits:
+    """Add whether a sum is positive; of a constant one, a constant."""
+    least = sums.least_count
+    if least <= 0 or least > sums.size:
+        return _constant(netlist, int(least <= 0), 1)
+    total, low = _count(netlist, nodes, sums, about)
+    return _above(netlist, netlist.bits(total), least - low - 1)
+
+
+def _count(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> tuple[Bits, int]:
+    """Add the count of a sum, minus a constant that is returned too."""
+    columns, low = _columns(netlist, nodes, sums)
+    while max(map(len, columns)) > 2:
+        columns = _compressed(netlist, columns)
+    first, second = (
+        [column[row] if len(column) > row else None for column in columns] for row in (0, 1)
+    )
+    width = (sums.size - low).bit_length()  # of the largest count
+    texts: list[str] = []
+    arguments: list[Bits] = []
+    for number in (first, second):
+        bits = [bit for bit in reversed(number) if bit is not None]
+        if bits:
+            places = iter(range(len(arguments), len(arguments) + len(bits)))
+            shown = ["1'b0" if bit is None else f"{{{next(places)}}}" for bit in reversed(number)]
+            texts.append(f"{{{{{', '.join(shown)}}}}}")
+            arguments += bits
+    depth = 2 if len(texts) == 2 else 0
+    return netlist.add(width, " + ".join(texts), *arguments, depth=depth, about=about), low
+
+
+def _columns(netlist: Netlist, nodes: list[Bits], sums: Sum) -> tuple[list[list[Bits]], int]:
+    """Add shared counters; return bits by the power of two they stand for, and a constant.
+
+    The count of a sum is the bits plus the constant, which is not positive.
+    """
+    columns: list[list[Bits]] = [[] for _ in range(max(map(abs, sums.weights)).bit_length() + 3)]
+    low = 0
+    for power in range(len(columns)):
+        groups: dict[int, list[Bits]] = {}
+        for source, weight in zip(sums.sources, sums.weights, strict=True):
+            if abs(weight) >> power & 1:
+                bit = nodes[source]
+                own = groups.setdefault(source // netlist.counter, [])
+                own.append(bit if weight > 0 else bit.inverted())
+        single = [bit for own in groups.values() if len(own) < netlist.counter for bit in own]
+        whole = [own for own in groups.values() if len(own) == netlist.counter]
+        chunks = [single[k : k + netlist.counter] for k in range(0, len(single), netlist.counter)]
+        for bits in whole + chunks:
+            if len(bits) < 3:
+                columns[power] += bits
+                continue
+            found, lower = _counted(netlist, bits)
+            low += lower << power
+            for place, bit in enumerate(found):
+                columns[power + place].append(bit)
+    while not columns[-1]:
+        columns.pop()
+    return columns, low
+
+
+def _counted(netlist: Netlist, bits: Sequence[Bits]) -> tuple[list[Bits], int]:
+    """Add a counter of 3 to 6 bits, the first of which is not inverted; return bits, constant.
+
+    The count of inverted bits is ``len(bits)`` minus that of the bits: all its bits inverted, and a
+    constant.
+    """
+    width, is_inverted = len(bits).bit_length(), bits[0].is_inverted
+    own = [bit.inverted() if is_inverted else bit for bit in bits]
+    found = _counter(netlist, own)
+    if is_inverted:
+        found = [bit.inverted() for bit in found]
+    return found, len(bits) - (1 << width) + 1 if is_inverted else 0
+
+
+def _counter(netlist: Netlist, bits: Sequence[Bits]) -> list[Bits]:
+    """Add the count of 3 to 6 bits, in operations on bits that map to few tables."""
+    if len(bits) == 3:
+        return _full(netlist, bits, depth=1)
+    first, rest = _full(netlist, bits[:3], depth=0), bits[3:]
+    if len(rest) == 1:
+        result = netlist.add(3, JOINED_TO_ONE, *first, *rest)
+    else:
+        if len(rest) == 3:
+            second = _full(netlist, rest, depth=0)
+        else:
+            second = _places(netlist.add(2, HALF, *rest, depth=0), 2)
+        result = netlist.add(3, JOINED, *first, *second)
+    return _places(result, 3)
+
+
+def _full(netlist: Netlist, bits: Sequence[Bits], depth: int) -> list[Bits]:
+    """Add the count of three bits; that of inverted bits is inverted."""
+    is_inverted = bits[0].is_inverted
+    own = [bit.inverted() if is_inverted else bit for bit in bits]
+    return _places(netlist.add(2, FULL, *own, depth=depth), 2, is_inverted)
+
+
+def _places(result: Bits, width: int, is_inverted: bool = False) -> list[Bits]:
+    return [Bits(result.operation, place, is_inverted) for place in range(width)]
+
+
+def _compressed(netlist: Netlist, columns: list[list[Bits]]) -> list[list[Bits]]:
+    """Return columns after one step of counters; no column of more than two bits stays as it is."""
+    found: list[list[Bits]] = [[] for _ in range(len(columns) + 2)]
+    for power, column in enumerate(columns):
+        place = 0
+        while len(column) - place >= 3:
+            size = min(netlist.counter, len(column) - place)
+            for digit, bit in enumerate(_counter(netlist, column[place : place + size])):
+                found[power + digit].append(bit)
+            place += size
+        found[power] += column[place:]
+    while not found[-1]:
+        found.pop()
+    return found
+
+
+# ---- decisions ----
+
+
+def _class_index(netlist: Netlist, nodes: list[Bits], circuit: Circuit) -> Bits:
+    """Add the index of the first largest score."""
+    best = [
+        (
+            _raised(netlist, nodes, score, f"score of class {number}"),
+            _constant(netlist, number, circuit.index_width),
+        )
+        for number, score in enumerate(circuit.scores)
+    ]
+    while len(best) > 1:
+        pairs = [best[k : k + 2] for k in range(0, len(best), 2)]
+        best = [_larger(netlist, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+    return best[0][1]
+
+
+def _larger(
+    netlist: Netlist, first: tuple[Bits, Bits], second: tuple[Bits, Bits]
+) -> tuple[Bits, Bits]:
+    """Add the larger of two scores with its index; the first if they are equal."""
+    is_second = netlist.add(1, "{1} > {0}", first[0], second[0], about="the larger of two scores")
+    score, index = (
+        netlist.add(
+            max(netlist.width(one), netlist.width(other)), "{0} ? {2} : {1}", is_second, one, other
+        )
+        for one, other in zip(first, second, strict=True)
+    )
+    return score, index
+
+
+def _raised(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> Bits:
+    """Add the count of a sum plus its constant, which is not negative."""
+    if not sums.sources:
+        return _constant(netlist, sums.constant, max(1, sums.constant.bit_length()))
+    total, low = _count(netlist, nodes, sums, about)
+    added = sums.constant + low
+    if added == 0:
+        return total
+    width = max((sums.size + sums.constant).bit_length(), netlist.width(total))
+    text = f"{{0}} {'+' if added > 0 else '-'} {width}'d{abs(added)}"
+    return netlist.add(width, text, total)
+
+
+def _constant(netlist: Netlist, value: int, width: int) -> Bits:
+    return netlist.add(width, f"{width}'d{value}", depth=0)
+
+
+def _joined(count: int) -> str:
+    return f"{{{{{', '.join(f'{{{k}}}' for k in range(count))}}}}}"

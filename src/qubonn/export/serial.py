@@ -1,0 +1,262 @@
+"""The serial style: one counter, weights in ROM, a word of inputs a clock.
+
+Circuit -> SerialMachine.  Inputs and neurons are bits of a small memory of words; every level
+starts a new word. Neuron after neuron is computed: the words that it reads, XOR signs, AND masks
+(where some weights are zero), are counted and added up; weights of several levels take a pass for
+each binary digit, the highest first. Records of neurons and rows of weights are two ROMs.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from qubonn.encoding.table_encoder import EQUAL, MISSING
+from qubonn.export.c_text import template
+from qubonn.export.circuit import Circuit, Sum
+from qubonn.export.features import BIT, Comparison, Features
+from qubonn.export.verilog_text import bounds
+
+CLOCKS_OF_A_NEURON = 5  # besides those of its rows
+NEVER = 4  # a rule of a column that no input depends on
+
+
+@dataclass(frozen=True)
+class Rom:
+    """Rows of fields; a field that never changes is a constant instead."""
+
+    name: str
+    fields: tuple[str, ...]
+    rows: tuple[tuple[int, ...], ...]
+    widths: tuple[int, ...]
+
+    @classmethod
+    def of(cls, name: str, fields: Sequence[str], rows: Sequence[Sequence[int]]) -> "Rom":
+        """Return a ROM whose fields are as wide as their largest values require."""
+        widths = tuple(max(1, max(column).bit_length()) for column in zip(*rows, strict=True))
+        return cls(name, tuple(fields), tuple(map(tuple, rows)), widths)
+
+    @property
+    def index_width(self) -> int:
+        """Bits of the index of a row."""
+        return max(1, (len(self.rows) - 1).bit_length())
+
+    @property
+    def is_stored(self) -> list[bool]:
+        """Whether each field changes from row to row."""
+        return [len(set(column)) > 1 for column in zip(*self.rows, strict=True)]
+
+    @property
+    def bit_count(self) -> int:
+        """Bits of the ROM."""
+        pairs = zip(self.widths, self.is_stored, strict=True)
+        return len(self.rows) * sum(width for width, is_stored in pairs if is_stored)
+
+    def lines(self, index: str) -> Iterator[str]:
+        """Yield a memory with its contents, read at each clock, and a wire for each field."""
+        stored = [k for k, is_stored in enumerate(self.is_stored) if is_stored]
+        total = sum(self.widths[k] for k in stored)
+        if stored:
+            yield f"reg {bounds(total)}{self.name}s [0:{len(self.rows) - 1}];"
+            yield f"reg {bounds(total)}{self.name};"
+            yield f"always @(posedge clk) {self.name} <= {self.name}s[{index}];"
+        place = 0
+        for k, (name, width) in enumerate(zip(self.fields, self.widths, strict=True)):
+            value = f"{width}'d{self.rows[0][k]}"
+            if k in stored:
+                value = self.name + (f"[{place + width - 1}:{place}]" if total > 1 else "")
+                place += width
+            yield f"wire {bounds(width)}{name} = {value};"
+        if stored:
+            yield "initial begin"
+            for number, row in enumerate(self.rows):
+                yield f"    {self.name}s[{number}] = {total}'h{self._joined(row, stored):x};"
+            yield "end"
+
+    def _joined(self, row: tuple[int, ...], stored: list[int]) -> int:
+        joined, place = 0, 0
+        for k in stored:
+            joined |= row[k] << place
+            place += self.widths[k]
+        return joined
+
+
+@dataclass(frozen=True, eq=False)
+class SerialMachine:
+    """Tables of the serial style, and its text."""
+
+    word: int
+    source_width: int
+    source_words: int
+    latency: int
+    rom_bits: int
+    memory_words: int
+    lines: list[str] = field(repr=False)
+
+
+def serial_machine(circuit: Circuit, features: Features | None, word: int) -> SerialMachine:
+    """Return the tables of a circuit for words of so many bits."""
+    arrivals = None if features is None else _arrivals(features)
+    layout = _Layout(circuit, word, arrivals)
+    sums = [neuron for level in circuit.levels for neuron in level]
+    records, rows = _tables(circuit, layout, sums)
+    tables = {"records": records, "rows": rows}
+    if features is not None and arrivals is not None:
+        tables["tests"] = _test_rom(features, arrivals, word)
+    scores = circuit.scores if circuit.has_class else circuit.votes
+    most = max((one.size + max(one.constant, 0) * circuit.has_class for one in scores), default=0)
+    most = max(most, *(one.size + 1 for one in (*sums, *scores)), word)
+    text = template("serial.v.in").render(
+        circuit=circuit,
+        features=features,
+        layout=layout,
+        tables=tables,
+        word=word,
+        count_width=word.bit_length(),
+        sum_width=most.bit_length(),
+        neuron_count=len(sums),
+        NEVER=NEVER,
+        rules=None if arrivals is None else sorted({test.rule for test, _ in arrivals}),
+        position_width=max(1, (word - 1).bit_length()),
+        bounds=bounds,
+    )
+    return SerialMachine(
+        word=word,
+        source_width=word if features is None else features.width,
+        source_words=layout.input_words if features is None else features.count,
+        latency=_latency(records, features, arrivals),
+        rom_bits=sum(table.bit_count for table in tables.values()),
+        memory_words=layout.memory_words,
+        lines=text.splitlines(),
+    )
+
+
+def _latency(records: Rom, features: Features | None, arrivals: object) -> int:
+    """Return the clocks from the last word or feature to the results."""
+    at = {name: place for place, name in enumerate(records.fields)}
+    clocks = 0
+    for row in records.rows:
+        rows = (row[at["last_word"]] + 1) * (row[at["last_pass"]] + 1)
+        clocks += rows + CLOCKS_OF_A_NEURON
+    if features is not None:
+        assert isinstance(arrivals, list)
+        clocks += 2 * sum(test.column == features.count - 1 for test, _ in arrivals) - 1
+    return clocks
+
+
+# ---- where bits are ----
+
+
+def _arrivals(features: Features) -> list[tuple[Comparison, int | None]]:
+    """Return tests in the order of their columns, with the input that each one makes."""
+    tests = sorted((test.column, number, test) for number, test in enumerate(features.tests))
+    found: list[tuple[Comparison, int | None]] = []
+    for column in range(features.count):
+        own = [(test, number) for at, number, test in tests if at == column]
+        found += own or [(Comparison(column, NEVER), None)]
+    return found
+
+
+class _Layout:
+    """The word and the bit of each node."""
+
+    def __init__(
+        self, circuit: Circuit, word: int, arrivals: list[tuple[Comparison, int | None]] | None
+    ) -> None:
+        self.word = word
+        self.place_of: dict[int, tuple[int, int]] = {}
+        self.used: list[int] = []  # bits of each word that are nodes
+        if arrivals is None:
+            for start in range(0, circuit.input_count, word):
+                count = min(word, circuit.input_count - start)
+                self._add_word(list(range(start, start + count)), first_bit=0)
+        else:
+            self._add_shifted([node for _, node in arrivals])
+        self.input_words = len(self.used)
+        self.last_used = self.used[-1]
+        node = circuit.input_count
+        for level in circuit.levels:
+            self._add_shifted(list(range(node, node + len(level))))
+            node += len(level)
+        self.memory_words = len(self.used)
+
+    @property
+    def address_width(self) -> int:
+        """Bits of the index of a word."""
+        return max(1, (self.memory_words - 1).bit_length())
+
+    def _add_shifted(self, nodes: Sequence[int | None]) -> None:
+        """Add nodes whose bits are shifted in from above, so that the last word is full there."""
+        for start in range(0, len(nodes), self.word):
+            own = nodes[start : start + self.word]
+            self._add_word(own, first_bit=self.word - len(own))
+
+    def _add_word(self, nodes: Sequence[int | None], first_bit: int) -> None:
+        for bit, node in enumerate(nodes, start=first_bit):
+            if node is not None:
+                self.place_of[node] = len(self.used), bit
+        self.used.append(((1 << len(nodes)) - 1) << first_bit)
+
+
+# ---- tables ----
+
+
+def _tables(circuit: Circuit, layout: _Layout, neurons: list[Sum]) -> tuple[Rom, Rom]:
+    """Return the ROMs of records and of rows."""
+    ends = _word_ends(circuit, layout.word)
+    votes = circuit.scores if circuit.has_class else circuit.votes
+    records, rows, used = [], [], []
+    for number, one in enumerate([*neurons, *votes]):
+        first, last, passes, own = _rows(layout, one)
+        rows += own
+        used += [layout.used[first + k] for k in range(last - first + 1)] * passes
+        if number >= len(neurons) and circuit.has_class:
+            level = one.constant
+        else:
+            level = min(max(one.least_count, 0), one.size + 1)
+        records.append((first, last - first, passes - 1, level, int(number in ends)))
+    needs_mask = any(mask != full for (_, mask), full in zip(rows, used, strict=True))
+    if not needs_mask:  # bits that are no nodes are 0, and so are their signs
+        rows = [(signs, (1 << layout.word) - 1) for signs, _ in rows]
+    fields = "first_word", "last_word", "last_pass", "level", "ends_word"
+    return Rom.of("record", fields, records), Rom.of("row", ("signs", "mask"), rows)
+
+
+def _rows(layout: _Layout, one: Sum) -> tuple[int, int, int, list[tuple[int, int]]]:
+    """Return first and last word, number of passes, and signs and mask of each row."""
+    places = [layout.place_of[source] for source in one.sources]
+    words = [word for word, _ in places] or [0]
+    first, last = min(words), max(words)
+    passes = max(map(abs, one.weights), default=1).bit_length()
+    rows = []
+    for digit in reversed(range(passes)):
+        signs, masks = [0] * (last - first + 1), [0] * (last - first + 1)
+        for (word, bit), weight in zip(places, one.weights, strict=True):
+            if abs(weight) >> digit & 1:
+                masks[word - first] |= 1 << bit
+                signs[word - first] |= (weight < 0) << bit
+        rows += list(zip(signs, masks, strict=True))
+    return first, last, passes, rows
+
+
+def _word_ends(circuit: Circuit, word: int) -> set[int]:
+    """Return the neurons after which a word is complete."""
+    ends, start = set(), 0
+    for level in circuit.levels:
+        ends |= {start + k for k in range(word - 1, len(level), word)} | {start + len(level) - 1}
+        start += len(level)
+    return ends
+
+
+def _test_rom(features: Features, arrivals: list[tuple[Comparison, int | None]], word: int) -> Rom:
+    """Return the tests of features: rule, level, and whether a column or a word ends."""
+    rows = []
+    for number, (test, _) in enumerate(arrivals):
+        is_last = number + 1 == len(arrivals)
+        ends_column = is_last or arrivals[number + 1][0].column != test.column
+        ends_word = is_last or number % word == word - 1
+        level = test.level
+        if test.rule == BIT:
+            level = 1 << test.level
+        elif test.rule not in (EQUAL, MISSING, NEVER):
+            level = features.raised(level) + 1  # at least this; 0 where all are above
+        rows.append((test.rule, level, int(ends_column), int(ends_word)))
+    return Rom.of("test", ("rule", "bound", "ends_column", "ends_inputs"), rows)

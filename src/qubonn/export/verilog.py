@@ -1,0 +1,216 @@
+"""to_verilog: a model as a circuit in Verilog-2001, with a test bench and a description.
+
+BinaryNetwork, Committee or QuboClassifier -> files.  One circuit, three styles: combinational,
+pipelined and serial.
+"""
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+
+from qubonn import __version__
+from qubonn.checks import require_count
+from qubonn.errors import RangeError
+from qubonn.export.c_text import template
+from qubonn.export.circuit import Circuit, circuit_of
+from qubonn.export.features import Features, Numbers, features_of
+from qubonn.export.model import Exported, exported
+from qubonn.export.netlist import netlist_of
+from qubonn.export.serial import SerialMachine, serial_machine
+from qubonn.export.vectors import Vectors, vectors_of
+from qubonn.export.verilog_text import Port, combinational, module_name, pipelined
+from qubonn.storage import write_whole
+
+Style = Literal["combinational", "pipelined", "serial"]
+COUNTERS = {4: 3, 6: 6}  # bits that are counted together, by the inputs of a lookup table
+VECTORS = 500  # of a test bench
+MOST_OPERATIONS = 2_000_000
+
+
+def to_verilog(
+    model: object,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    style: Style = "combinational",
+    name: str = "model",
+    inputs: Literal["bits"] | Numbers = "bits",
+    scale: int = 1,
+    word: int = 16,
+    lut_inputs: int = 4,
+    vectors: int = VECTORS,
+) -> str:
+    """Return a model as a Verilog module; write it, a test bench and a README to `folder` if given.
+
+    The model is a `BinaryNetwork`, a `Committee` or a fitted `QuboClassifier` without cycles.
+    `style` is "combinational" (no clock), "pipelined" (an example a clock) or "serial" (`word` bits
+    a clock, weights in ROM, for small chips). The circuit reads bits, or with `inputs` features of
+    that type, `scale` times those that the classifier was fitted to, as in `to_c`. `lut_inputs` is
+    4 or 6, the inputs of a lookup table of the chip. The test bench compares `vectors` examples
+    with the results of the model, or all 2**n of n inputs if n is at most 16.
+
+    >>> import qubonn as qn
+    >>> network = qn.BinaryNetwork.random(qn.Topology.dense(25, 3, 2), seed=0)
+    >>> print(qn.to_verilog(network, name="letters").splitlines()[0])
+    // letters
+    """
+    parts = exported(model)
+    if style not in get_args(Style):
+        raise RangeError(f"style must be one of {', '.join(get_args(Style))}; got {style!r}")
+    if lut_inputs not in COUNTERS:
+        raise RangeError(f"lut_inputs must be 4 or 6; got {lut_inputs!r}")
+    features = features_of(parts, inputs, require_count("scale", scale))
+    design = _design(circuit_of(parts), features, style, require_count("word", word), lut_inputs)
+    files = _files(design, parts, name, require_count("vectors", vectors), folder is not None)
+    if folder is not None:
+        _write_all(Path(folder), files)
+    return files[f"{module_name(name)}.v"]
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A circuit in a style: ports, and lines between them and the end of the module."""
+
+    style: Style
+    circuit: Circuit
+    features: Features | None
+    lines: list[str]
+    latency: int = 0  # clocks
+    machine: SerialMachine | None = None
+    facts: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def source(self) -> Port:
+        """The port of inputs or features."""
+        if self.machine is not None:
+            about = "a feature" if self.features else f"inputs, {self.machine.word} at a time"
+            return Port("input", "in_word", self.machine.source_width, about)
+        if self.features is None:
+            about = "input i is bit i, 1 for +1, 0 for -1"
+            return Port("input", "inputs", self.circuit.input_count, about)
+        size = self.features.width
+        about = f"feature i is bits {size} * i to {size} * i + {size - 1}, {self.features.kind}"
+        return Port("input", "features", self.features.count * size, about)
+
+    @property
+    def results(self) -> list[Port]:
+        """The ports of results."""
+        found = []
+        if self.circuit.has_outputs:
+            about = "output i is bit i, 1 for +1, 0 for -1"
+            found.append(Port("output", "outputs", len(self.circuit.votes), about))
+        if self.circuit.has_class:
+            about = "index of the class, of the first one at a tie"
+            found.append(Port("output", "class_index", self.circuit.index_width, about))
+        return found
+
+    @property
+    def ports(self) -> list[Port]:
+        """All ports in order."""
+        before = [] if self.style == "combinational" else [Port("input", "clk")]
+        valid = [] if self.style == "combinational" else [Port("output", "out_valid")]
+        if before:
+            before += [
+                Port("input", "rst", about="1: forget all examples, at a rising edge of clk"),
+                Port("input", "in_valid", about=f"{self.source.name} is to be read"),
+            ]
+            valid = [Port("output", "out_valid", about="the results are those of an example")]
+        if self.style == "serial":
+            before.append(Port("output", "in_ready", about="in_word is read if in_valid is 1"))
+            valid.insert(0, Port("input", "out_ready", about="1: the results have been read"))
+        return [*before, self.source, *valid, *self.results]
+
+
+def _design(
+    circuit: Circuit, features: Features | None, style: Style, word: int, lut_inputs: int
+) -> Design:
+    if style == "serial":
+        machine = serial_machine(circuit, features, word)
+        return Design(style, circuit, features, machine.lines, machine.latency, machine)
+    netlist = netlist_of(circuit, features, COUNTERS[lut_inputs])
+    source = "inputs" if features is None else "features"
+    facts = [("counters and sums", f"{len(netlist.operations):,}, shared {netlist.uses:,} times")]
+    if style == "combinational":
+        return Design(style, circuit, features, combinational(netlist, source), facts=facts)
+    lines, latency = pipelined(netlist, source)
+    shift = f"{{valid[{latency - 2}:0], in_valid}}" if latency > 1 else "in_valid"
+    lines += [
+        f"reg [{latency - 1}:0] valid = {latency}'d0;",
+        f"always @(posedge clk) valid <= rst ? {latency}'d0 : {shift};",
+        f"assign out_valid = valid[{latency - 1}];",
+    ]
+    return Design(style, circuit, features, lines, latency, facts=facts)
+
+
+def _files(
+    design: Design, model: Exported, name: str, count: int, has_bench: bool
+) -> dict[str, str]:
+    """Return the text of each file; only that of the module without `has_bench`."""
+    module = module_name(name)
+    known = {
+        "title": name,
+        "name": module,
+        "design": design,
+        "model": model,
+        "version": __version__,
+        "source_width": _source_width(design),
+    }
+    files = {f"{module}.v": template("circuit.v.in").render(known)}
+    if has_bench:
+        checked = vectors_of(model, design.features, count, seed=0)
+        known |= {"vectors": checked, "result_width": sum(port.width for port in design.results)}
+        files[f"{module}_tb.v"] = template("circuit_tb.v.in").render(known)
+        files[f"{module}_vectors.hex"] = _hex_lines(design, checked)
+        files["README.md"] = template("circuit.md.in").render(known)
+    return files
+
+
+def _source_width(design: Design) -> int:
+    """Return the bits of an example."""
+    if design.features is None:
+        return design.circuit.input_count
+    return design.features.count * design.features.width
+
+
+def _hex_lines(design: Design, vectors: Vectors) -> str:
+    """Return a line for each example: results, then inputs, the most significant digit first."""
+    size = 1 if design.features is None else design.features.width
+    results = []
+    if design.circuit.has_outputs:
+        results.append((vectors.outputs.astype(np.int64), 1))
+    if design.circuit.has_class:
+        results.append((vectors.classes[:, np.newaxis], design.circuit.index_width))
+    lines = []
+    for row in range(len(vectors)):
+        number, place = 0, 0
+        for columns, width in [(vectors.words, size), *results]:
+            for value in columns[row].tolist():
+                number |= value << place
+                place += width
+        lines.append(f"{number:0{-(-place // 4)}x}\n")
+    return "".join(lines)
+
+
+def _write_all(folder: Path, files: dict[str, str]) -> None:
+    """Write all files or none."""
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    try:
+        for name, text in files.items():
+            path = folder / name
+            was_there = path.exists()
+            write_whole(path, text.encode("utf-8"))
+            if not was_there:
+                written.append(path)
+    except BaseException:
+        for path in written:
+            with suppress(OSError):
+                path.unlink()
+        if is_new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise

@@ -1,0 +1,48 @@
+"""Operations come in order, and neurons share counters."""
+
+import numpy as np
+import pytest
+
+import qubonn as qn
+from qubonn.export.circuit import circuit_of
+from qubonn.export.model import exported
+from qubonn.export.netlist import FULL, Netlist, netlist_of
+from qubonn.export.verilog_text import pipelined
+
+
+def netlist(*sizes: int, counter: int = 3, **levels: int) -> Netlist:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(*sizes, **levels), seed=0)
+    return netlist_of(circuit_of(exported(network)), None, counter)
+
+
+@pytest.mark.parametrize("counter", [3, 6])
+def test_arguments_come_before_results(counter: int) -> None:
+    for number, operation in enumerate(netlist(40, 9, 3, counter=counter).operations):
+        assert all(bits.operation < number for bits in operation.arguments)
+
+
+def test_three_inputs_are_counted_in_four_ways_at_most() -> None:
+    found = netlist(12, 64, 2)
+    first = [
+        operation
+        for operation in found.operations
+        if operation.text == FULL and all(bits.operation == 0 for bits in operation.arguments)
+    ]
+    assert len(first) == 4 * 4  # groups x ways; 64 neurons would have 4 * 64
+    assert not any(operation.arguments[0].is_inverted for operation in first)
+
+
+def test_counters_of_six_need_fewer_stages_than_counters_of_three() -> None:
+    of_three, of_six = (pipelined(netlist(90, 9, 2, counter=c), "inputs")[1] for c in (3, 6))
+    assert of_six < of_three
+
+
+def test_weights_of_zero_cost_nothing() -> None:
+    topology = qn.Topology.dense(30, 1, weight_levels=3)
+    sizes = []
+    for zeros in (0, 15, 27):
+        spins = np.ones((2, 30), dtype=int)
+        spins[1, :zeros] = -1  # both arcs of an input cancel
+        network = qn.BinaryNetwork(topology, spins.T.reshape(-1), [1])
+        sizes.append(len(netlist_of(circuit_of(exported(network)), None, 3).operations))
+    assert sizes[0] > sizes[1] > sizes[2]
