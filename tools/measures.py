@@ -29,12 +29,12 @@ from source_tree import (
     unmirrored,
 )
 
-MOST_MODULES = 155
-MOST_LINES = 27_000
+MOST_MODULES = 170
+MOST_LINES = 30_000
 MOST_MODULES_IN_A_FOLDER = 16
-MOST_FILES_ON_THE_ROAD = 43
+MOST_FILES_ON_THE_ROAD = 48
 LEAST_MIRRORED = 0.9  # share of the modules that have a test file of their own
-MOST_PUBLIC_NAMES = 48
+MOST_PUBLIC_NAMES = 50
 MOST_KERNEL_ARGUMENTS = 8
 
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,7 @@ from export.models import FittedClassifier, committee, models
 from export.test_classifier import CODES
 from qubonn.export.circuit import Circuit, Left, Sum, circuit_of
 from qubonn.export.model import exported
-from qubonn.export.vectors import scores_of, votes_of
+from qubonn.export.stimuli import scores_of, votes_of
 from qubonn.training.calibration import Calibration
 
 

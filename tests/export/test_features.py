@@ -8,7 +8,7 @@ from export.test_classifier import BINARISERS, CODES_OF_CELLS, TABLE_ENCODER, wi
 from qubonn.errors import RangeError
 from qubonn.export.features import Comparison, Features, features_of
 from qubonn.export.model import exported
-from qubonn.export.vectors import spins_of
+from qubonn.export.stimuli import spins_of
 
 
 def test_tests_of_whole_numbers_are_those_of_the_encoder() -> None:

@@ -26,7 +26,7 @@ from export.simulated import (
 from export.test_classifier import BINARISERS, CODES, TABLE_ENCODER, with_binariser
 from qubonn.errors import RangeError, TopologyError
 from qubonn.export.model import exported
-from qubonn.export.vectors import vectors_of
+from qubonn.export.stimuli import vectors_of
 from qubonn.export.verilog import Style
 from qubonn.training.calibration import Calibration
 

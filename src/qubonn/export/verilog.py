@@ -21,7 +21,7 @@ from qubonn.export.features import Features, Numbers, features_of
 from qubonn.export.model import Exported, exported
 from qubonn.export.netlist import netlist_of
 from qubonn.export.serial import SerialMachine, serial_machine
-from qubonn.export.vectors import Vectors, vectors_of
+from qubonn.export.stimuli import Vectors, vectors_of
 from qubonn.export.verilog_text import Port, combinational, module_name, pipelined
 from qubonn.storage import write_whole
 

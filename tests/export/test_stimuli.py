@@ -9,7 +9,7 @@ from export.models import committee
 from qubonn.encoding import Reading
 from qubonn.export.features import features_of
 from qubonn.export.model import exported
-from qubonn.export.vectors import vectors_of
+from qubonn.export.stimuli import vectors_of
 
 READINGS: tuple[Reading, ...] = ("signs", "largest")
 
