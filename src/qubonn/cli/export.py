@@ -89,7 +89,7 @@ def command(
     out: Path | None,
     screen: Screen,
 ) -> None:
-    """Write a model as C, ONNX or Verilog, for devices, runtimes and chips.
+    """Write a model as C, ONNX or Verilog.
 
     C: one C99 header without libraries, floating point or allocation, which computes with XNOR
     and popcount. ONNX: a graph for onnxruntime and others (needs the package onnx). Verilog: a
