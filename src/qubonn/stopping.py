@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
+from typing import Any, TypeVar
 
 from qubonn.checks import is_finite_number, require_count, require_seconds
 from qubonn.errors import RangeError
@@ -38,6 +39,7 @@ SLICE_SECONDS = 0.05  # between two looks at the clock
 TARGET_SLICE = 10  # steps between two looks for the target
 
 Report = Callable[[Progress], bool | None]  # returns True to stop the run
+Result = TypeVar("Result", bound=Any)  # of a solver; it has a `stop`
 
 
 class Watch:
@@ -118,6 +120,13 @@ class Watch:
             fitting = (end - done) * min(SLICE_SECONDS, max(self.seconds_left, 0)) / seconds
             self._slice_size = int(min(max(fitting, 1), 8 * size))
             done = end
+
+
+def uninterrupted(result: Result) -> Result:
+    """Return what a solver found, unless Ctrl-C cut it short and only all of it is of use."""
+    if result.stop is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
+    return result
 
 
 def require_seed(seed: int) -> int:

@@ -14,7 +14,7 @@ import click
 
 import qubonn as qn
 from qubonn.cli import options
-from qubonn.cli.screen import Screen, uninterrupted
+from qubonn.cli.screen import Screen
 
 NETWORK = 10  # of the paper
 REPLICAS, SWEEPS = 1000, 1000
@@ -83,6 +83,8 @@ def machine() -> dict[str, str]:
 
 
 def _annealing(problem: "qn.TrainingProblem") -> list[Task]:
+    from qubonn.stopping import uninterrupted
+
     """Return the task for our annealer, and for dwave-samplers if it is installed."""
     qubo = problem.qubo()
     annealer = qn.SimulatedAnnealing(replica_count=REPLICAS, sweep_count=SWEEPS)
@@ -108,6 +110,8 @@ def _annealing(problem: "qn.TrainingProblem") -> list[Task]:
 
 
 def _training(problem: "qn.TrainingProblem") -> Task:
+    from qubonn.stopping import uninterrupted
+
     def train(seed: int) -> None:
         # a run that ends above 0 counts too: the time includes it and the next one
         solver = qn.LiftedAnnealing()

@@ -13,7 +13,7 @@ import click
 import qubonn as qn
 from qubonn import estimator
 from qubonn.cli import options
-from qubonn.cli.screen import Screen, uninterrupted
+from qubonn.cli.screen import Screen
 from qubonn.cli.train import save_model
 
 MARGIN = 0.02  # gamma
@@ -41,6 +41,8 @@ def command(network: int, seed: int, out: Path, screen: Screen) -> None:
     it against its QUBO; predicts the test images; and writes a page with pictures, the model, C
     code for a device, and files for the other commands.
     """
+    from qubonn.stopping import uninterrupted
+
     start = time.perf_counter()
     with screen.working("Compiling the annealer; only the first run on a machine does this ..."):
         tiny = qn.TrainingProblem(qn.Topology.dense(2, 1, 1), [[1, 1], [1, -1]], [[1], [-1]])
@@ -142,6 +144,8 @@ def accuracies_of(
 
 
 def _run(letters: "qn.datasets.Letters", number: int, margin_strength: float, seed: int) -> DemoRun:
+    from qubonn.stopping import uninterrupted
+
     rows, columns = letters.image_shape
     posed = qn.pose(
         letters.train_inputs,

@@ -128,13 +128,6 @@ class Screen:
         return Console(highlight=False, soft_wrap=True, width=width)
 
 
-def uninterrupted(result: Any) -> Any:
-    """Return what a solver found, unless Ctrl-C cut it short and only all of it is of use."""
-    if result.stop.name == "INTERRUPTED":
-        raise KeyboardInterrupt
-    return result
-
-
 def printable(text: str) -> str:
     r"""Return text in one line: control characters, line ends and surrogates as \x1b and the like.
 

@@ -274,8 +274,7 @@ def _size(classifier: Any) -> int:
     """Return the number of networks that were to be trained."""
     from qubonn.estimator.designs import PLAIN
 
-    size = classifier.committee_size
-    return int((classifier.design_ or PLAIN).members if size == "auto" else size)
+    return int((classifier.design_ or PLAIN).size_of(classifier.committee_size))
 
 
 @contextmanager

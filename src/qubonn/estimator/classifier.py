@@ -262,7 +262,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = root_seed(self.random_state)
         plan = self._plan(X, y, sample_weight, classes, kept, seed, watch)
         encoding, problem, recipe, shift, calibration = plan
-        size = recipe.design.members if self.committee_size == "auto" else self.committee_size
+        size = recipe.design.size_of(self.committee_size)
         _require_missing(kept, size)
         seeds = member_seeds(seed, size)
         with reporting(bool(self.verbose), "members of the committee") as report:

@@ -20,7 +20,7 @@ from qubonn.estimator.default_engine import engine_for, target_margin
 from qubonn.estimator.plan import wide_threshold
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.stopping import Progress, Report, Stop, Watch
+from qubonn.stopping import Progress, Report, Stop, Watch, uninterrupted
 from qubonn.topology import Topology
 from qubonn.training import Committee, train
 from qubonn.training.calibration import Calibration
@@ -61,6 +61,10 @@ class Design:
     column_spins: int = COLUMN_SPINS
     sweeps: int | None = None
     members: int = 10
+
+    def size_of(self, committee_size: int | str) -> int:
+        """Return the number of networks that vote, "auto" or given."""
+        return self.members if isinstance(committee_size, str) else committee_size
 
     def topology(self, input_count: int, output_count: int) -> Topology:
         """Return the network between these inputs and outputs."""
@@ -248,9 +252,8 @@ def _networks(
         left = watch.seconds_left
         if left <= 0:
             return None
-        result = train(problem, engine, seed=seed, time_limit=left if left < inf else None)
-        if result.stop is Stop.INTERRUPTED:
-            raise KeyboardInterrupt  # the engine returns what it has; here that is of no use
+        limit = left if left < inf else None
+        result = uninterrupted(train(problem, engine, seed=seed, time_limit=limit))
         if result.stop is Stop.TIME_LIMIT:
             return None
         networks.append(result.network)

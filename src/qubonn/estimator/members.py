@@ -22,7 +22,7 @@ from qubonn.estimator.designs import PLAIN, Design
 from qubonn.estimator.jobs import Interruption, interruption, results_of
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.stopping import Progress, Report, Stop
+from qubonn.stopping import Progress, Report, Stop, uninterrupted
 from qubonn.topology import Topology
 from qubonn.training import Committee, Dropout, TrainingResult, train, train_with_dropout
 from qubonn.training.committee import is_right
@@ -249,11 +249,9 @@ def continued(
     for member in members:
         start, network = time.perf_counter(), member.network
         field = Field(held * network.weight_spins, held * network.bias_spins)
-        result = train(
-            replace(problem, field=field), engine, seed=member.number, initial_networks=[network]
-        )
-        if result.stop is Stop.INTERRUPTED:
-            raise KeyboardInterrupt
+        held_there = replace(problem, field=field)
+        options: dict[str, Any] = {"seed": member.number, "initial_networks": [network]}
+        result = uninterrupted(train(held_there, engine, **options))
         seconds = member.seconds + time.perf_counter() - start
         found.append(_member(problem, recipe, member.number, engine, result, seconds))
     return found

@@ -93,7 +93,7 @@ class SerialMachine:
 
 
 def serial_machine(circuit: Circuit, features: Features | None, word: int) -> SerialMachine:
-    """Return the tables of a circuit for words of so many bits."""
+    """Return the tables of a circuit for words of `word` bits."""
     arrivals = None if features is None else _arrivals(features)
     layout = _Layout(circuit, word, arrivals)
     sums = [neuron for level in circuit.levels for neuron in level]
