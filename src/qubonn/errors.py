@@ -59,3 +59,7 @@ class FitInterrupted(UserWarning):
 
 class Underfitted(UserWarning):
     """A classifier is hardly better than the largest class on its own training examples."""
+
+
+class ContradictingExamples(UserWarning):
+    """Some examples have the same input spins and different outputs: zero energy is impossible."""

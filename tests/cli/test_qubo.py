@@ -1,13 +1,18 @@
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
+from sklearn.datasets import load_iris
 
 import qubonn as qn
 from qubonn.estimator import PosedProblem
 
 Call = Callable[..., Result]
+CallJson = Callable[..., dict[str, Any]]
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".qubo"])
@@ -22,6 +27,32 @@ def test_every_format_holds_the_same_qubo(gates: Path, call: Call, suffix: str) 
 def test_the_command_that_comes_next_can_be_pasted(gates: Path, call: Call) -> None:
     said = call("qubo", gates, "-t", "gate", "--hidden", 0, "-o", "my gates.qubo").stdout
     assert "qubonn decode 'my gates.qubo' SAMPLES" in said
+
+
+def test_the_documented_example_has_a_solution(
+    tmp_path: Path, call: Call, call_json: CallJson
+) -> None:
+    X, y = load_iris(return_X_y=True)
+    rows = [f"{','.join(map(str, row))},{name}" for row, name in zip(X, y, strict=True)]
+    (tmp_path / "iris.csv").write_text("\n".join(["a,b,c,d,species", *rows]))
+    page = (Path(__file__).parents[2] / "docs" / "ising_machines.md").read_text()
+    example = re.search(r"^qubonn (qubo iris.csv .*)$", page, re.MULTILINE)
+    assert example
+    said = call_json(*shlex.split(example[1]))
+    assert (said["contradictions"], said["least_penalty"]) == ([], 0)
+    assert qn.train(PosedProblem.load("iris.qubo.problem.npz").problem).is_feasible
+
+
+def test_contradicting_examples_are_named_with_their_cost(
+    tmp_path: Path, call: Call, call_json: CallJson
+) -> None:
+    (tmp_path / "torn.csv").write_text("a,b,k\n1,0,x\n0,1,x\n1,0,y\n1,0,y\n")
+    arguments = ("qubo", "torn.csv", "-t", "k", "--hidden", "1", "-o", "p.qubo")
+    said = call(*arguments)
+    assert "Note: examples 0, 2 and 3 have the same input spins and different" in said.stderr
+    assert "the energy without rewards is at least 1" in said.stdout
+    assert call_json(*arguments)["contradictions"] == [[0, 2, 3]]
+    assert call_json("inspect", "p.qubo.problem.npz")["least_penalty"] == 1
 
 
 @pytest.mark.parametrize(

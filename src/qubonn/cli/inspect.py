@@ -10,7 +10,7 @@ import qubonn as qn
 from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.predict import LoadedModel, load_model
-from qubonn.cli.qubo import problem_facts, qubo_document
+from qubonn.cli.qubo import contradictions_document, problem_facts, qubo_document
 from qubonn.cli.screen import Screen
 from qubonn.errors import FileFormatError, RangeError
 
@@ -194,6 +194,7 @@ def _problem(path: Path) -> Inspected:
         "classes": classes.tolist(),
         "constraints": problem.size.constraints,
         "variables": problem.size.qubo_variables,
+        **contradictions_document(problem),
     }
     return facts, document, lambda out: draw_couplings(problem.qubo(), out)
 

@@ -1,6 +1,7 @@
 """``qubonn qubo``: labelled examples -> the QUBO of a training problem, and what its bits mean."""
 
 import shlex
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import qubonn as qn
 from qubonn import estimator
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
+from qubonn.errors import ContradictingExamples
 
 
 @click.command(
     epilog="""Examples:
 
 \b
-  qubonn qubo iris.csv --target species --per-class 3 --binariser threshold -o iris.qubo
+  qubonn qubo iris.csv --target species --per-class 3 --binariser 2 --hidden 2 -o iris.qubo
   qubonn qubo letters.csv -t letter --image 5x5 --topology 'fc(3)' --margin 0.02 -o letters.bqm
   ... solve iris.qubo anywhere, write a row of 0 and 1 for each sample ...
   qubonn decode iris.qubo samples.csv -o iris.qubonn"""
@@ -68,15 +70,19 @@ def command(
     from qubonn.drawing.cards import qubo_facts
 
     table = reading.read_labelled(data, screen).some_per_class(per_class, seed)
-    posed = qn.pose(
-        table.inputs,
-        table.known_labels,
-        **vars(networks),
-        product_strength=alpha,
-        output_strength=free_outputs,
-        names=table.names,
-        target=table.target,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictingExamples)  # in the facts
+        posed = qn.pose(
+            table.inputs,
+            table.known_labels,
+            **vars(networks),
+            product_strength=alpha,
+            output_strength=free_outputs,
+            names=table.names,
+            target=table.target,
+        )
+    if torn := posed.problem.contradictions:
+        screen.note(f"Note: {torn}. Try more spins per column (--binariser 2) or another --seed.")
     qubo, classes = posed.problem.qubo(), posed.encoding.book.classes
     sidecar = Path(estimator.sidecar_of(out))
     posed.save(sidecar)
@@ -95,6 +101,7 @@ def command(
         **qubo_document(qubo),
         examples=len(table),
         classes=classes.tolist(),
+        **contradictions_document(posed.problem),
     )
 
 
@@ -110,7 +117,14 @@ def problem_facts(posed: "estimator.PosedProblem") -> list[tuple[str, str]]:
         ("outputs", f"{book.spin_count} spins for {len(book.classes)} classes, {outputs}"),
         ("strengths", f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"),
         ("constraints", f"{problem.size.constraints:,}"),
+        ("contradictions", str(problem.contradictions)),
     ]
+
+
+def contradictions_document(problem: "qn.TrainingProblem") -> dict[str, Any]:
+    """Return the examples that contradict each other, and what they cost at least, as JSON."""
+    torn = problem.contradictions
+    return {"contradictions": torn.groups, "least_penalty": torn.least_penalty}
 
 
 def qubo_document(qubo: "qn.Qubo") -> dict[str, Any]:

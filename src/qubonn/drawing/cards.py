@@ -58,6 +58,8 @@ def problem_facts(problem: "qn.TrainingProblem") -> Facts:
     yield "strengths", f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"
     yield "constraints", f"{size.constraints:,}"
     yield "QUBO variables", f"{size.qubo_variables:,}"
+    if problem.contradictions:
+        yield "contradictions", str(problem.contradictions)
 
 
 def qubo_facts(qubo: "qn.Qubo") -> Facts:

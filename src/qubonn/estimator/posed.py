@@ -4,6 +4,7 @@ X, y -> PosedProblem <-> .problem.npz (topology, examples, encoding); its networ
 """
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from qubonn import __version__
 from qubonn.encoding.automatic import as_table, is_sparse
 from qubonn.encoding.cells import as_matrix, is_frame
 from qubonn.encoding.labels import require_classes
-from qubonn.errors import FileFormatError, RangeError, ShapeError
+from qubonn.errors import ContradictingExamples, FileFormatError, RangeError, ShapeError
 from qubonn.estimator.files import described, described_arrays
 from qubonn.estimator.members import Member, Recipe
 from qubonn.estimator.plan import Encoding, flattened
@@ -135,6 +136,7 @@ def pose(
     The arguments are those of `QuboClassifier` and `TrainingProblem`. Two defaults differ from the
     classifier's, because such machines have few variables: three hidden neurons, and a Gray code,
     which needs the fewest outputs. `names` and `target` are the names of the columns and of `y`.
+    Examples that contradict each other, ``.problem.contradictions``, are named in a warning.
 
     >>> posed = pose([[0.0, 1.0], [1.0, 0.0]], ["low", "high"], hidden=2)
     >>> posed.problem
@@ -152,6 +154,9 @@ def pose(
     encoding = Encoding.fit(numbers, classes, shape, hidden, topology, **codes, **levels)
     strengths = zip(STRENGTHS, (product_strength, margin_strength, output_strength), strict=True)
     problem = encoding.problem(numbers, class_of, **dict(strengths))
+    if torn := problem.contradictions:
+        hint = "give them other inputs by more spins for each column, or leave some out"
+        warnings.warn(f"{torn}; {hint}", ContradictingExamples, stacklevel=2)
     named = None if names is None else tuple(names)
     return PosedProblem(encoding, problem, numbers.shape[1], named, target)
 

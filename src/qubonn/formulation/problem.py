@@ -25,6 +25,7 @@ from qubonn.checks import (
 from qubonn.drawing.cards import card, problem_facts
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
 from qubonn.formulation.assignment import Assignment, implied, pack, unpack
+from qubonn.formulation.contradictions import Contradictions, find_contradictions
 from qubonn.formulation.evaluation import Terms, Violations, evaluate_terms, find_violations
 from qubonn.formulation.structure import structure_of
 from qubonn.formulation.terms import (
@@ -223,6 +224,23 @@ class TrainingProblem:
             constraints=neurons + products,
             qubo_variables=variables.count,
         )
+
+    @cached_property
+    def contradictions(self) -> Contradictions:
+        """Examples with the same input spins and different outputs, and what they cost at least.
+
+        Always none for a network with cycles, which may have several states for the same inputs.
+
+        >>> torn = TrainingProblem(Topology.dense(2, 1), [[1, 1], [1, 1]], [[1], [-1]])
+        >>> torn.contradictions
+        Contradictions(groups=((0, 1),), least_penalty=1)
+        """
+        if not self.topology.is_acyclic:
+            return Contradictions()
+        free = () if self.output_strength is None else (self.output_strength,)
+        least = min(1, self.product_strength, *free)  # of a violated constraint, or a wrong output
+        examples = self.input_spins, self.output_spins, self.weight_of_example
+        return find_contradictions(*examples, least)
 
     # ---- to a QUBO ----
 
