@@ -25,7 +25,7 @@ letters = qn.datasets.letters(seed=0)
 problem = qn.TrainingProblem(qn.paper.topology(10), letters.train_inputs, letters.train_outputs)
 
 with tempfile.TemporaryDirectory() as folder:
-    # write the problem as a dimod file; .qubo and .npz hold the same
+    # write the problem as a dimod file; the other formats hold the same
     path = Path(folder) / "letters.bqm"
     problem.qubo().save(path)
     with path.open("rb") as file:
@@ -38,10 +38,7 @@ sample_set = external_sampler().sample(
 print(f"{model.num_variables} variables; lowest energy sampled: {sample_set.first.energy:g}")
 
 # decode the samples: repair them, run the forward pass, evaluate
-qubo = problem.qubo()
-states = dimod.as_samples(sample_set)
-columns = [states[1].index(label) for label in qubo.labels]
-decoding = qn.decode_samples(problem, qn.Samples.of(qubo, states[0][:, columns]))
+decoding = qn.decode_samples(problem, qn.Samples.from_dimod(sample_set, problem.qubo()))
 result = decoding.result
 print(f"feasible samples: {decoding.feasible_as_sampled} of {len(sample_set)}")
 print(f"after repair: {decoding.feasible_after_repair}")

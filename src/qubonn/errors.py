@@ -63,3 +63,7 @@ class Underfitted(UserWarning):
 
 class ContradictingExamples(UserWarning):
     """Some examples have the same input spins and different outputs: zero energy is impossible."""
+
+
+class EnergiesDiffer(UserWarning):
+    """Samples came with energies that are not theirs: they may belong to another problem."""

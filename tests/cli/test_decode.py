@@ -135,3 +135,18 @@ def test_the_description_alone_is_enough_to_decode(gates: Path, call_json: CallJ
     Path("p.qubo").unlink()
     Path("s.json").write_text(json.dumps([[0] * count]))
     assert call_json("decode", "p.qubo.problem.npz", "s.json")["samples"] == 1
+
+
+@pytest.mark.parametrize("suffix", [".coo", ".json", ".mtx", ".rudy", ".lp"])
+def test_every_format_can_be_decoded(gates: Path, call_json: CallJson, suffix: str) -> None:
+    call_json("qubo", gates, "-t", "gate", "--hidden", "2", "-o", f"p{suffix}")
+    problem = PosedProblem.load(f"p{suffix}.problem.npz").problem
+    bits = problem.encode(qn.train(problem, seed=0).network)
+    Path("s.txt").write_text("".join(map(str, bits)) + "\n")
+    assert call_json("decode", f"p{suffix}", "s.txt")["feasible_as_sampled"] == 1
+
+
+def test_samples_of_another_problem_are_noted(gates: Path, call: Call, call_json: CallJson) -> None:
+    count = call_json("qubo", gates, "-t", "gate", "--hidden", "2", "-o", "p.qubo")["variables"]
+    np.savez("s.npz", bits=np.zeros((2, count)), energies=[-7, -7])
+    assert "2 of 2 samples have an energy that is not" in call("decode", "p.qubo", "s.npz").stderr

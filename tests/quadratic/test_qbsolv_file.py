@@ -5,7 +5,7 @@ import pytest
 
 from quadratic.small_qubos import SMALL
 from qubonn.errors import FileFormatError
-from qubonn.quadratic import Qubo, qbsolv_file
+from qubonn.quadratic import Qubo, term_lines
 from qubonn.quadratic.files import load_qubo, save_qubo
 
 
@@ -140,7 +140,7 @@ class TestQbsolv:
     def test_lines_are_counted_in_files_that_are_written_in_blocks(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(qbsolv_file, "LINES_AT_ONCE", 7)
+        monkeypatch.setattr(term_lines, "LINES_AT_ONCE", 7)
         qubo = Qubo.of(range(50), range(50), range(50), variable_count=50, offset=1)
         save_qubo(qubo, tmp_path / "file.qubo")
         assert load_qubo(tmp_path / "file.qubo") == qubo

@@ -1,10 +1,14 @@
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 
+import qubonn as qn
 from quadratic.small_qubos import EIGHTHS, TermList, term_lists
 from qubonn.errors import AlphabetError, RangeError, ShapeError
-from qubonn.quadratic import Ising, Qubo
+from qubonn.quadratic import Ising, Qubo, Samples, as_qubo
 from qubonn.quadratic.files import require_canonical
 
 
@@ -229,3 +233,63 @@ class TestIsing:
         ising = Qubo.of([0], [1], [1], variable_count=2).to_ising()
         with pytest.raises(ShapeError, match="spins must have 2 values, one per variable"):
             ising.energy([1])
+
+
+# ---- other forms ----
+
+
+@given(plain=term_lists() | term_lists(EIGHTHS))
+def test_matrices_and_dicts_hold_the_same_energy(plain: TermList) -> None:
+    qubo = plain.qubo()
+    forms = (qubo.to_scipy(), qubo.to_scipy().toarray(), qubo.to_scipy().tocoo())
+    for matrix in forms:
+        back = Qubo.from_matrix(matrix, offset=qubo.offset)
+        assert np.array_equal(back.linear, qubo.linear)
+        assert np.array_equal(back.couplings, qubo.couplings)
+    assert Qubo.from_dict(qubo.to_dict(), offset=qubo.offset) == qubo
+
+
+def test_both_triangles_of_a_matrix_count() -> None:
+    assert Qubo.from_matrix([[1, 2], [3, 4]]).to_dict() == {(0, 0): 1, (1, 1): 4, (0, 1): 5}
+    with pytest.raises(ShapeError, match=r"matrix must be square.*got shape \(1, 2\)"):
+        Qubo.from_matrix([[1, 2]])
+
+
+def test_names_of_a_dict_become_labels_in_their_order() -> None:
+    qubo = Qubo.from_dict({("b", "a"): 1.5, (("c", 1), "b"): 2})
+    assert list(qubo.labels) == ["b", "a", ("c", 1)]
+    assert Qubo.from_dict({(1, 0): 2, (2, 2): 1}).labels == range(3)
+    assert Qubo.from_dict({}).variable_count == 0
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda qubo: qubo,
+        lambda qubo: qubo.to_ising(),
+        lambda qubo: qubo.to_dimod(),
+        lambda qubo: qubo.to_ising().to_dimod(),
+        lambda qubo: qubo.to_dict(),
+        lambda qubo: qubo.to_scipy(),
+        lambda qubo: qubo.to_scipy().toarray(),
+        lambda qubo: qubo.to_scipy().toarray().tolist(),
+    ],
+)
+def test_every_form_is_accepted_as_a_qubo(form: Callable[[Qubo], Any]) -> None:
+    qubo = Qubo.of([0, 0], [0, 1], [-3, 2], variable_count=2)
+    assert as_qubo(form(qubo)) == qubo
+    assert Samples.of(form(qubo), [1, 0]).best_energy == -3
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ("p.qubo", r"got str: read a file with Qubo\.load"),
+        (qn.TrainingProblem(qn.Topology.dense(1, 1), [[1]], [[1]]), r"problem\.qubo\(\)"),
+        ({"a": 1}, "got dict"),
+        (3, "got int"),
+    ],
+)
+def test_other_objects_are_refused_with_what_to_call(other: Any, said: str) -> None:
+    with pytest.raises(RangeError, match=f"a QUBO must be a Qubo, an Ising, .*{said}"):
+        as_qubo(other)

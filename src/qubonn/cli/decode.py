@@ -1,5 +1,6 @@
 """``qubonn decode``: a problem and an Ising machine's samples -> model.qubonn."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from qubonn.cli import options
 from qubonn.cli.qubo import problem_facts
 from qubonn.cli.screen import NOT_REACHED, Screen
 from qubonn.cli.train import network_facts, save_model
-from qubonn.errors import FileFormatError
+from qubonn.errors import EnergiesDiffer, FileFormatError
 
 
 @click.command(
@@ -21,9 +22,11 @@ from qubonn.errors import FileFormatError
   qubonn decode iris.qubo samples.csv -o iris.qubonn
   qubonn decode iris.bqm sampleset.json --committee 1 --require-feasible -o iris.qubonn
 
-A sample is a row of 0 and 1, or of -1 and +1: CSV with or without a header, an npz or npy matrix,
-JSON lists or objects, or a SampleSet serialised by dimod. Variables are given by their number in
-the QUBO or by their label; other columns are ignored, and energies are recomputed."""
+A sample is a row of 0 and 1, or of -1 and +1: CSV with or without a header, text of numpy.savetxt,
+strings of bits, an npz or npy matrix, JSON lists or objects, samples serialised by dimod or
+OpenJij, or the answer of Amplify or of a Digital Annealer. Variables are given by their number in
+the QUBO or by their label; other columns are ignored. Energies are recomputed, and others are
+noted."""
 )
 @click.argument("problem", type=options.EXISTING)
 @click.argument("samples", type=options.EXISTING)
@@ -48,7 +51,11 @@ def command(
     networks vote; if there are none, the best network is the model.
     """
     posed, qubo = _loaded(problem)
-    found = qn.Samples.load(samples, qubo)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EnergiesDiffer)
+        found = qn.Samples.load(samples, qubo)
+    for warning in caught:
+        screen.note(f"Note: {warning.message}")
     with screen.working("Decoding networks from the samples ..."):
         decoding = qn.decode_samples(posed.problem, found, qubo=qubo)
     result = decoding.result
@@ -62,7 +69,7 @@ def command(
 
 def _loaded(path: Path) -> tuple["estimator.PosedProblem", "qn.Qubo"]:
     """Read a problem's description and build its QUBO; the QUBO file must agree."""
-    from qubonn.quadratic.files import READERS
+    from qubonn.quadratic.files import READERS, suffix_of
 
     sidecar = Path(estimator.sidecar_of(path))
     if not sidecar.exists():
@@ -73,7 +80,7 @@ def _loaded(path: Path) -> tuple["estimator.PosedProblem", "qn.Qubo"]:
     posed = estimator.PosedProblem.load(sidecar)
     qubo = posed.problem.qubo()
     file = Path(str(sidecar).removesuffix(estimator.SIDECAR))
-    if file.suffix.lower() in READERS and file.exists() and qn.Qubo.load(file) != qubo:
+    if suffix_of(file) in READERS and file.exists() and qn.Qubo.load(file) != qubo:
         raise FileFormatError(
             f"{file} must be the QUBO that {sidecar.name} describes; it is another one: "
             "write both again with qubonn qubo"

@@ -39,7 +39,8 @@ MODEL = {"weight_bits", "committee_weight_bits"}  # one of them is in each model
 def command(file: Path, picture: Path | None, member: int, screen: Screen) -> None:
     """Describe a model, a QUBO or a problem, and draw it.
 
-    FILE is a model (.qubonn), a QUBO (.qubo, .npz) or a problem (.problem.npz).
+    FILE is a model (.qubonn), a QUBO (.qubo, .npz, .coo, .json, .mtx, .rudy) or a problem
+    (.problem.npz).
     """
     facts, document, draw = _inspected(file, member)
     screen.facts(*facts)
@@ -51,14 +52,14 @@ def command(file: Path, picture: Path | None, member: int, screen: Screen) -> No
 
 def _inspected(path: Path, member: int) -> Inspected:
     """Return facts, JSON and a function that draws, for any file that qubonn writes."""
-    from qubonn.quadratic.files import READERS, WRITERS
+    from qubonn.quadratic.files import READERS, WRITERS, suffix_of
     from qubonn.storage import read_names
 
     if path.name.endswith(estimator.SIDECAR):
         return _problem(path)
     if path.suffix.lower() == ".qubonn" or MODEL & set(read_names(path)):
         return _model(load_model(path), member)
-    if path.suffix.lower() in WRITERS:
+    if suffix_of(path) in WRITERS:
         return _qubo(path)
     raise FileFormatError(
         f"{path} must be a model (.qubonn), a QUBO ({', '.join(READERS)}) or a problem "

@@ -45,8 +45,9 @@ from qubonn.errors import ContradictingExamples
 )
 @options.seed
 @options.out(
-    "File for the QUBO: .qubo (qbsolv's text), .npz (numpy) or .bqm (dimod).",
-    *(".qubo", ".npz", ".bqm"),
+    "File for the QUBO: .qubo (qbsolv's text), .npz (numpy), .bqm, .coo or .lp (dimod), .json "
+    "(bqpjson), .mtx (MatrixMarket) or .rudy (Max-Cut).",
+    *(".qubo", ".npz", ".bqm", ".coo", ".json", ".mtx", ".rudy", ".lp"),
     required=True,
 )
 @options.screen

@@ -2,7 +2,8 @@
 
 from qubonn.quadratic.fixing import FixedQubo, fix
 from qubonn.quadratic.hamiltonian import Hamiltonian
-from qubonn.quadratic.qubo import Ising, Qubo
+from qubonn.quadratic.ising import Ising, as_qubo
+from qubonn.quadratic.qubo import Qubo
 from qubonn.quadratic.samples import Samples
 
-__all__ = ["FixedQubo", "Hamiltonian", "Ising", "Qubo", "Samples", "fix"]
+__all__ = ["FixedQubo", "Hamiltonian", "Ising", "Qubo", "Samples", "as_qubo", "fix"]

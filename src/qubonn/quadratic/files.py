@@ -1,8 +1,21 @@
 """A QUBO as a file, in the format that the suffix names.
 
-Qubo <-> .npz (ours: compact, fast, readable by numpy alone) or .qubo (the text of qbsolv, which
-many programs read); Qubo -> .bqm (dimod's own).  All keep every coefficient, the offset and the
-labels exactly.  A file is written whole or not at all, and reading one runs no code from it.
+Qubo <-> file.  All formats keep every coefficient, the offset and the labels exactly, or refuse to
+be written; those marked * have numbers as variables, with labels and offset in FILE.labels.json.
+A file is written whole or not at all, and reading one runs no code from it.
+
+| suffix | format | reads | writes |
+|---|---|---|---|
+| .npz | ours: compact, fast, readable by numpy alone | yes | yes |
+| .qubo | the text of qbsolv, which many programs read | yes | yes |
+| .coo * | dimod's COO text, over bits or spins | yes | yes |
+| .json | bqpjson, over bits or spins | yes | yes |
+| .mtx * | MatrixMarket, as scipy.io.mmread reads it | yes | yes |
+| .rudy, .mc * | graphs of Max-Cut, as Gset has them | yes | yes |
+| .lp * | LP, by dimod | no | yes |
+| .bqm | dimod's own | by dimod | yes |
+
+Text files are also read gzipped, as .qubo.gz and the like.
 
 | array of .npz | holds |
 |---|---|
@@ -14,21 +27,33 @@ labels exactly.  A file is written whole or not at all, and reading one runs no 
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.errors import FileFormatError, QubonnError
-from qubonn.quadratic.file_labels import plain_labels, read_labels
+from qubonn.quadratic.exchange_files import (
+    read_bqpjson,
+    read_coo,
+    read_market,
+    read_rudy,
+    write_bqpjson,
+    write_coo,
+    write_market,
+    write_rudy,
+)
+from qubonn.quadratic.file_labels import plain_labels, read_labels, write_map
+from qubonn.quadratic.ising import Ising
 from qubonn.quadratic.qbsolv_file import read_qbsolv, write_qbsolv
 from qubonn.quadratic.qubo import Qubo, magnitude
 from qubonn.storage import parse_json, read_arrays, reader, shown, write_arrays, write_whole
 
+Entry = TypeVar("Entry")
 FORMAT, VERSION = "qubonn-qubo", 1
 AXES = {"linear": 1, "rows": 1, "columns": 1, "couplings": 1, "offset": 0, "labels": 1}
 
@@ -36,30 +61,37 @@ AXES = {"linear": 1, "rows": 1, "columns": 1, "couplings": 1, "offset": 0, "labe
 def save_qubo(qubo: Qubo, path: str | os.PathLike[str]) -> None:
     """Write `qubo` to `path`; labels must be text, whole numbers, or tuples of those.
 
-    >>> save_qubo(Qubo.of([0], [1], [2], variable_count=2), "problem.json")
+    >>> save_qubo(Qubo.of([0], [1], [2], variable_count=2), "problem.txt")
     Traceback (most recent call last):
-    qubonn.errors.FileFormatError: problem.json must end in .npz, .qubo or .bqm,
-    which names the format
+    qubonn.errors.FileFormatError: problem.txt must end in .npz, .qubo, .coo, .json, .mtx, .rudy,
+    .mc, .lp or .bqm, which names the format
     """
     name = os.fspath(path)
-    write = WRITERS.get(PurePath(name).suffix.lower())
-    if write is None:
-        raise FileFormatError(f"{name} must end in .npz, .qubo or .bqm, which names the format")
-    write(require_canonical(name, qubo), name)
+    _chosen(name, WRITERS)(require_canonical(name, qubo), name)
+
+
+def save_ising(ising: Ising, path: str | os.PathLike[str]) -> None:
+    """Write `ising` over spins; other formats hold it as a QUBO: ``ising.to_qubo().save``."""
+    name = os.fspath(path)
+    write = _chosen(name, SPIN_WRITERS)
+    require_canonical(name, ising.to_qubo())
+    write(ising, name)
+
+
+def suffix_of(path: str | os.PathLike[str]) -> str:
+    """Return the suffix that names the format, without .gz."""
+    return PurePath(os.fspath(path).lower().removesuffix(".gz")).suffix
 
 
 @reader
 def load_qubo(path: str | os.PathLike[str]) -> Qubo:
     """Read a QUBO; whatever the bytes, the result is a valid `Qubo` or an error."""
     name = os.fspath(path)
-    suffix = PurePath(name).suffix.lower()
-    if suffix == ".bqm":
+    if suffix_of(name) == ".bqm":
         raise FileFormatError(
             f"{name} must be read by dimod: Qubo.from_dimod(BinaryQuadraticModel.from_file(...))"
         )
-    read = READERS.get(suffix)
-    if read is None:
-        raise FileFormatError(f"{name} must end in .npz or .qubo, which names the format")
+    read = _chosen(name, READERS)
     try:
         return require_canonical(name, read(name))
     except FileFormatError:
@@ -68,16 +100,34 @@ def load_qubo(path: str | os.PathLike[str]) -> Qubo:
         raise FileFormatError(f"{name}: {error}") from error
 
 
-def write_bqm(qubo: Qubo, path: str) -> None:
-    """Write the QUBO by dimod, labels included."""
-    numbers = np.concatenate([qubo.linear, qubo.couplings, [qubo.offset]])
-    if qubo.is_exact and (np.abs(numbers) > 2**53).any():
-        raise FileFormatError(
-            f"{path}: whole numbers must be exact in float64, which is all that dimod has; "
-            "use .npz or .qubo"
-        )
-    with replace(qubo, labels=plain_labels(path, qubo.labels)).to_dimod().to_file() as stream:
+def write_bqm(energy: Qubo | Ising, path: str) -> None:
+    """Write the energy by dimod, labels included."""
+    _require_floats(energy, path)
+    plain = replace(energy, labels=plain_labels(path, energy.labels))
+    with plain.to_dimod().to_file() as stream:
         write_whole(path, stream.read())
+
+
+def write_lp(qubo: Qubo, path: str) -> None:
+    """Write the energy as an LP file by dimod; variable i is called x_i."""
+    import dimod
+
+    _require_floats(qubo, path)
+    labels = plain_labels(path, qubo.labels)
+    model = qubo.to_dimod([f"x_{number}" for number in range(qubo.variable_count)])
+    text = dimod.lp.dumps(dimod.ConstrainedQuadraticModel.from_bqm(model))
+    write_map(path, labels, qubo.offset)
+    write_whole(path, text.encode("ascii"))
+
+
+def _require_floats(energy: Qubo | Ising, path: str) -> None:
+    if isinstance(energy, Qubo) and energy.is_exact:
+        numbers = np.concatenate([energy.linear, energy.couplings, [energy.offset]])
+        if (np.abs(numbers) > 2**53).any():
+            raise FileFormatError(
+                f"{path}: whole numbers must be exact in float64, which is all that dimod has; "
+                "use .npz or .qubo"
+            )
 
 
 def write_npz(qubo: Qubo, path: str) -> None:
@@ -108,8 +158,42 @@ def read_npz(path: str) -> Qubo:
     return Qubo(linear, rows, columns, couplings, offset.item(), names)
 
 
-READERS = {".npz": read_npz, ".qubo": read_qbsolv}
-WRITERS = {".npz": write_npz, ".qubo": write_qbsolv, ".bqm": write_bqm}
+READERS: dict[str, Callable[[str], Qubo]] = {
+    ".npz": read_npz,
+    ".qubo": read_qbsolv,
+    ".coo": read_coo,
+    ".json": read_bqpjson,
+    ".mtx": read_market,
+    ".rudy": read_rudy,
+    ".mc": read_rudy,
+}
+WRITERS: dict[str, Callable[[Qubo, str], None]] = {
+    ".npz": write_npz,
+    ".qubo": write_qbsolv,
+    ".coo": write_coo,
+    ".json": write_bqpjson,
+    ".mtx": write_market,
+    ".rudy": write_rudy,
+    ".mc": write_rudy,
+    ".lp": write_lp,
+    ".bqm": write_bqm,
+}
+SPIN_WRITERS: dict[str, Callable[[Ising, str], None]] = {
+    ".coo": write_coo,
+    ".json": write_bqpjson,
+    ".bqm": write_bqm,
+}
+
+
+def _chosen(name: str, table: dict[str, Entry]) -> Entry:
+    """Return the reader or writer of a file's suffix."""
+    entry = table.get(suffix_of(name))
+    if entry is None:
+        *most, last = table
+        raise FileFormatError(
+            f"{name} must end in {', '.join(most)} or {last}, which names the format"
+        )
+    return entry
 
 
 def _faults_of_archive(arrays: dict[str, NDArray[Any]]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_indices
 from qubonn.quadratic.hamiltonian import Hamiltonian
+from qubonn.quadratic.ising import as_qubo
 from qubonn.quadratic.qubo import Qubo
 
 
@@ -38,6 +39,7 @@ def fix(qubo: Qubo, known: Mapping[int, int]) -> FixedQubo:
     >>> fixed.qubo.linear, fixed.lift([1])
     (array([-1]), array([1, 1], dtype=int8))
     """
+    qubo = as_qubo(qubo)
     numbers = require_indices("known variables", list(known), below=qubo.variable_count)
     template = np.zeros(qubo.variable_count, dtype=np.int8)
     template[numbers] = require_bits("known bits", list(known.values()), count=len(numbers))

@@ -1,10 +1,11 @@
-"""Qubo and Ising: an energy over bits or over spins, as flat arrays.
+"""Qubo: an energy over bits, as flat arrays.
 
-COO arrays -> Qubo -> energies, Ising form, dimod, files.  Coefficients are int64 while they can be.
+COO arrays, matrices, dicts, dimod -> Qubo -> energies, Ising form, the same forms, files.
+Coefficients are int64 while they can be.
 """
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qubonn.checks import require_bits, require_spin_matrix, require_spins
+from qubonn.checks import require_bits
 from qubonn.drawing.cards import card, qubo_facts
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 if TYPE_CHECKING:
     import dimod
+
+    from qubonn.quadratic.ising import Ising
 
 CHUNK_BYTES = 64 << 20  # of states widened at once
 
@@ -136,6 +139,8 @@ class Qubo:
 
     def to_ising(self) -> "Ising":
         """Return the same energy over spins s = 2 b - 1."""
+        from qubonn.quadratic.ising import Ising
+
         return Ising.of(self)
 
     def to_dimod(self, labels: Sequence[Hashable] | None = None) -> "dimod.BinaryQuadraticModel":
@@ -195,15 +200,74 @@ class Qubo:
             labels=labels,
         )
 
+    @classmethod
+    def from_matrix(
+        cls, matrix: Any, *, offset: float = 0, labels: Sequence[Hashable] | None = None
+    ) -> "Qubo":
+        """Convert a square matrix Q, dense or of scipy: the energy is b'Qb, any triangle counts.
+
+        >>> Qubo.from_matrix([[-3, 1], [1, 0]]).to_dict()
+        {(0, 0): -3, (1, 1): 0, (0, 1): 2}
+        """
+        given: Any = matrix.tocoo() if hasattr(matrix, "tocoo") else np.asarray(matrix)
+        if given.ndim != 2 or given.shape[0] != given.shape[1]:
+            raise ShapeError(
+                "matrix must be square, a row and a column for each variable; "
+                f"got shape {given.shape}"
+            )
+        if hasattr(matrix, "tocoo"):
+            rows, columns, values = given.row, given.col, given.data
+        else:
+            rows, columns = np.nonzero(given)
+            values = given[rows, columns]
+        size = given.shape[0]
+        return cls.of(rows, columns, values, variable_count=size, offset=offset, labels=labels)
+
+    def to_scipy(self) -> Any:
+        """Return the upper triangle as a sparse matrix, linear terms on its diagonal; no offset."""
+        from scipy.sparse import coo_array
+
+        everyone = np.arange(self.variable_count, dtype=np.int32)
+        ends = np.concatenate([everyone, self.rows]), np.concatenate([everyone, self.columns])
+        values = np.concatenate([self.linear, self.couplings])
+        return coo_array((values, ends), shape=(self.variable_count,) * 2).tocsr()
+
+    @classmethod
+    def from_dict(
+        cls, terms: Mapping[tuple[Hashable, Hashable], float], *, offset: float = 0
+    ) -> "Qubo":
+        """Convert ``{(i, j): value}``, linear terms at (i, i), as dimod and OpenJij have it.
+
+        Labels are the names in the order in which they occur; 0, 1, 2 ... in their own order.
+        """
+        names = dict.fromkeys(name for pair in terms for name in pair)
+        labels: Sequence[Hashable] = list(names)
+        if set(names) == set(range(len(names))):
+            labels = range(len(names))
+        number_of = {name: number for number, name in enumerate(labels)}
+        ends = np.array([[number_of[one], number_of[other]] for one, other in terms], dtype=int)
+        rows, columns = ends.reshape(-1, 2).T
+        size, values = len(names), np.array(list(terms.values()))
+        return cls.of(rows, columns, values, variable_count=size, offset=offset, labels=labels)
+
+    def to_dict(self) -> dict[tuple[Hashable, Hashable], int | float]:
+        """Return ``{(label, label): value}``, a linear term for each variable; no offset."""
+        names = list(self.labels)
+        terms: dict[tuple[Hashable, Hashable], int | float] = {
+            (name, name): value for name, value in zip(names, self.linear.tolist(), strict=True)
+        }
+        ends = self.rows.tolist(), self.columns.tolist(), self.couplings.tolist()
+        return terms | {(names[one], names[two]): v for one, two, v in zip(*ends, strict=True)}
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the QUBO in the format that the suffix names: .npz, .qubo or .bqm."""
+        """Write the QUBO in the format that the suffix names, see `qubonn.quadratic.files`."""
         from qubonn.quadratic.files import save_qubo
 
         save_qubo(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Qubo":
-        """Read a QUBO from .npz or .qubo, written by `save` or by another program."""
+        """Read a QUBO, written by `save` or by another program, in the format of the suffix."""
         from qubonn.quadratic.files import load_qubo
 
         return load_qubo(path)
@@ -235,62 +299,6 @@ class Qubo:
 
     def _repr_html_(self) -> str:
         return card("Qubo", qubo_facts(self))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Ising:
-    """The energy ``offset + sum fields[i] s[i] + sum couplings[m] s[rows[m]] s[columns[m]]``.
-
-    Spins are s = 2 b - 1. Whole QUBO coefficients become exact quarters, so nothing is lost in
-    float64. We minimise, as dimod does; the paper's introduction reverses both signs.
-
-    >>> ising = Qubo.of([0, 0], [0, 1], [-3, 2], variable_count=2).to_ising()
-    >>> ising.fields, ising.couplings, ising.offset
-    (array([-1. ,  0.5]), array([0.5]), -1.0)
-    >>> ising.energy([1, -1])
-    -3.0
-    """
-
-    fields: NDArray[np.float64]
-    rows: NDArray[np.int32]
-    columns: NDArray[np.int32]
-    couplings: NDArray[np.float64]
-    offset: float
-    labels: Sequence[Hashable]
-
-    @classmethod
-    def of(cls, qubo: Qubo) -> "Ising":
-        """Substitute b = (1 + s) / 2."""
-        quarter = qubo.couplings / 4
-        fields = qubo.linear / 2
-        np.add.at(fields, qubo.rows, quarter)
-        np.add.at(fields, qubo.columns, quarter)
-        offset = float(qubo.offset + qubo.linear.sum() / 2 + quarter.sum())
-        return cls(fields, qubo.rows, qubo.columns, quarter, offset, qubo.labels)
-
-    def energy(self, spins: ArrayLike) -> Any:
-        """Return the energy of one state, or of each row of a matrix of states."""
-        count, of = len(self.fields), "variable"
-        if np.ndim(spins) == 1:
-            states = require_spins("spins", spins, count=count, of=of)
-        else:
-            states = require_spin_matrix("spins", spins, columns=count, of=of)
-        pairs = states[..., self.rows] * states[..., self.columns]
-        energies = states @ self.fields + pairs @ self.couplings + self.offset
-        return energies.item() if states.ndim == 1 else energies
-
-    def to_qubo(self) -> Qubo:
-        """Return the same energy over bits b = (s + 1) / 2, whole numbers where it can be."""
-        linear = 2 * self.fields
-        np.subtract.at(linear, self.rows, 2 * self.couplings)
-        np.subtract.at(linear, self.columns, 2 * self.couplings)
-        offset = float(self.offset - self.fields.sum() + self.couplings.sum())
-        return Qubo.of_parts(
-            linear, self.rows, self.columns, 4 * self.couplings, offset, self.labels
-        )
-
-    def __repr__(self) -> str:
-        return f"Ising({len(self.fields)} spins, {len(self.couplings)} couplings)"
 
 
 def _indices(name: str, values: ArrayLike, variable_count: int) -> NDArray[np.int32]:

@@ -5,41 +5,28 @@ States or a file of states, QUBO -> Samples with exact energies.
 
 import json
 import os
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_count
-from qubonn.datasets.table import open_rows
 from qubonn.drawing.cards import card, samples_facts
-from qubonn.errors import AlphabetError, FileFormatError, QubonnError, ShapeError
-from qubonn.quadratic.file_labels import plain_labels, read_labels
+from qubonn.errors import AlphabetError, EnergiesDiffer, FileFormatError, QubonnError, ShapeError
+from qubonn.quadratic.file_labels import plain_labels
+from qubonn.quadratic.ising import as_qubo
 from qubonn.quadratic.qubo import Qubo
 from qubonn.stopping import Stop
-from qubonn.storage import (
-    Archive,
-    open_arrays,
-    parse_json,
-    read_array,
-    read_limited,
-    reader,
-    shown,
-)
+from qubonn.storage import reader
 
-ARRAY_NAMES = ("bits", "samples", "states", "spins", "solutions")
-CELLS = {"0": 0, "1": 1, "-1": -1, "+1": 1, "0.0": 0, "1.0": 1, "-1.0": -1} | {
-    "True": 1, "False": 0, "true": 1, "false": 0
-}  # fmt: skip
+if TYPE_CHECKING:
+    import dimod
+
 STRANGE = 99  # no value of a state
-WORD = 32  # bits in which dimod packs samples
-
-
-# a matrix of values, and the variables of its columns; None: all variables, in order
-States = tuple[NDArray[Any], Sequence[Hashable] | None]
+SAME = 1e-6  # relative difference of energies that machines round
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,31 +59,53 @@ class Samples:
         info: Mapping[str, Any] | None = None,
     ) -> "Samples":
         """Sort states by their energy, computed anew from the QUBO; equal ones keep their order."""
-        bits = require_bits("states", np.atleast_2d(np.asarray(states)), count=qubo.variable_count)
-        energies = qubo.energy(bits)
+        energy = as_qubo(qubo)
+        count = energy.variable_count
+        bits = require_bits("states", np.atleast_2d(np.asarray(states)), count=count)
+        energies = energy.energy(bits)
         order = np.argsort(energies, kind="stable")
         return cls(np.ascontiguousarray(bits[order]), energies[order], stop, dict(info or {}))
 
     @classmethod
     @reader
     def load(cls, path: str | os.PathLike[str], qubo: Qubo) -> "Samples":
-        """Read what another solver found for `qubo`; energies in the file are ignored.
+        """Read what another solver found for `qubo`; energies are computed anew.
 
-        - .csv: one row per sample; a header of variables, or none and all variables in order
+        - .csv, .txt: one row per sample; a header of variables, or none and all variables in order;
+          columns of ``numpy.savetxt``; strings of bits
         - .npz, .npy: a matrix, one row per sample; in .npz the array is called bits, samples,
           states or spins, or is the only one
-        - .json: a list of samples (lists, or objects by variable), or dimod's serialised SampleSet
+        - .json: a list of samples (lists, or objects by variable); the serialised samples of dimod
+          and OpenJij; answers of Amplify (spins) and of the Digital Annealer (solutions)
 
         A variable is named by its number, or by its label as JSON or as Python writes it. Values
-        are 0 and 1, or all are -1 and +1. Other columns (energy, num_occurrences ...) are ignored.
+        are 0 and 1, or all are -1 and +1. Other columns (num_occurrences ...) are ignored. Energies
+        in the file that differ from ours, by more than the offset, give a warning
+        `EnergiesDiffer`: the samples may belong to another QUBO.
         """
-        name = os.fspath(path)
+        from qubonn.quadratic.sample_files import read_states
+
+        name, energy = os.fspath(path), as_qubo(qubo)
         try:
-            return cls.of(qubo, _bits(_in_order(*_states(name, qubo.variable_count), qubo)))
+            states = read_states(name, energy.variable_count)
+            bits = _bits(_in_order(states.values, states.variables, energy))
+            _compare(name, energy, bits, states.energies)
+            return cls.of(energy, bits)
         except FileFormatError:
             raise
         except QubonnError as error:
             raise FileFormatError(f"{name} does not hold samples of this QUBO: {error}") from error
+
+    @classmethod
+    def from_dimod(cls, found: "dimod.SampleSet", qubo: Qubo) -> "Samples":
+        """Convert a sample set of dimod or OpenJij, each sample as often as it occurred.
+
+        Its variables are the labels of `qubo`, or their numbers.
+        """
+        energy, record = as_qubo(qubo), found.record
+        bits = _bits(_in_order(np.asarray(record.sample), list(found.variables), energy))
+        _compare("the sample set", energy, bits, np.asarray(record.energy))
+        return cls.of(energy, np.repeat(bits, record.num_occurrences, axis=0), info=found.info)
 
     @property
     def best(self) -> BitVector:
@@ -132,101 +141,23 @@ class Samples:
         return card("Samples", samples_facts(self))
 
 
-def _states(name: str, count: int) -> States:
-    match PurePath(name.lower().removesuffix(".gz")).suffix:
-        case ".csv" | ".tsv" | ".txt":
-            return _csv_states(name)
-        case ".json":
-            return _json_states(name)
-        case ".npy":
-            return read_array(name), None
-        case ".npz":
-            with open_arrays(name) as archive:
-                return _chosen(name, archive, count), None
-    raise FileFormatError(f"{name} must end in .csv, .json, .npz or .npy, which names the format")
-
-
-def _csv_states(name: str) -> States:
-    with open_rows(name, has_header=False) as rows:
-        _, head = next(rows.lines)
-        is_headed = not all(cell in CELLS for cell in head)
-        values = [] if is_headed else [_cells(head)]
-        values += [_cells(cells) for _, cells in rows.lines]
-    matrix = np.array(values, dtype=np.int8).reshape(len(values), len(head))
-    return matrix, [cell.strip() for cell in head] if is_headed else None
-
-
-def _cells(cells: list[str]) -> list[int]:
-    return [CELLS.get(cell.strip(), STRANGE) for cell in cells]
-
-
-def _json_states(path: str) -> States:
-    document = parse_json(path, read_limited(path))
-    if isinstance(document, dict):
-        if document.get("type") == "SampleSet":
-            return _sample_set(path, document)
-        document = next((document[key] for key in ARRAY_NAMES if key in document), document)
-    if not isinstance(document, list) or not document:
-        raise FileFormatError(
-            f"{path} must be a list of samples, an object with a list named samples, or a "
-            f"serialised SampleSet of dimod; got {shown(document)}"
+def _compare(name: str, qubo: Qubo, bits: BitMatrix, claimed: NDArray[Any] | None) -> None:
+    """Warn if energies that came with samples are not theirs; they may lack the offset."""
+    if claimed is None or len(claimed) != len(bits):
+        return
+    ours, given = qubo.energy(bits).astype(np.float64), claimed.astype(np.float64)
+    slack = SAME * max(np.abs(ours).max(initial=1), np.abs(given).max(initial=1))
+    differs = ~(np.abs(given - ours) <= slack) & ~(np.abs(given + qubo.offset - ours) <= slack)
+    if differs.any():
+        first = int(differs.argmax())
+        warnings.warn(
+            f"{name}: {int(differs.sum()):,} of {len(bits):,} samples have an energy that is not "
+            f"that of this QUBO; sample {first + 1} says {given[first]:g} and has {ours[first]:g}: "
+            "they may be samples of another problem, of rounded coefficients, or have their "
+            "variables in another order",
+            EnergiesDiffer,
+            stacklevel=3,
         )
-    if isinstance(document[0], dict):
-        return _objects(path, document)
-    rows = document if isinstance(document[0], list) else [document]  # or a single sample
-    return _matrix(path, rows, len(rows[0])), None
-
-
-def _objects(path: str, samples: list[Any]) -> States:
-    variables = list(samples[0])
-    for number, sample in enumerate(samples, start=1):
-        if not isinstance(sample, dict) or sample.keys() != samples[0].keys():
-            raise FileFormatError(
-                f"{path}: sample {number} must name the same variables as the first"
-            )
-    rows = [[sample[key] for key in variables] for sample in samples]
-    return _matrix(path, rows, len(variables)), variables
-
-
-def _sample_set(path: str, document: dict[str, Any]) -> States:
-    """Read what ``dimod.SampleSet.to_serializable`` writes, packed into words or not."""
-    labels, data = document.get("variable_labels"), document.get("sample_data")
-    rows = data.get("data") if isinstance(data, dict) else None
-    if not isinstance(labels, list) or not isinstance(rows, list) or not rows:
-        raise FileFormatError(
-            f"{path} must have variable_labels and sample_data with lists, as dimod writes"
-        )
-    variables, count = read_labels(path, labels, len(labels)), len(labels)
-    if document.get("sample_packed") is not True:
-        return _matrix(path, rows, count), variables
-    packed = _matrix(path, rows, -(-count // WORD))
-    if packed.dtype.kind not in "iu" or not ((packed >= 0) & (packed < 1 << WORD)).all():
-        raise FileFormatError(f"{path}: samples must be words of {WORD} bits, as dimod packs them")
-    octets = packed.astype("<u4").view(np.uint8).reshape(len(rows), -1)
-    return np.unpackbits(octets, axis=1, bitorder="little", count=count), variables
-
-
-def _matrix(path: str, rows: list[Any], width: int) -> NDArray[Any]:
-    for number, row in enumerate(rows, start=1):
-        is_list = isinstance(row, list) and len(row) == width
-        if not is_list or not all(type(value) in (int, bool, float) for value in row):
-            raise FileFormatError(
-                f"{path}: sample {number} must be a list of {width} numbers; got {shown(row)}"
-            )
-    return np.array(rows).reshape(len(rows), width)
-
-
-def _chosen(name: str, archive: Archive, count: int) -> NDArray[Any]:
-    names = archive.names
-    known = [key for key in ARRAY_NAMES if key in names]
-    if not known and len(names) != 1:
-        raise FileFormatError(
-            f"{name} must hold the samples as an array named bits; got {sorted(names)!r:.100}"
-        )
-    chosen = (known or names)[0]
-    shape, _ = archive.header(chosen)
-    _require_width(shape[-1] if shape else 1, count)  # before it takes memory
-    return archive.read(chosen)
 
 
 def _in_order(
@@ -237,7 +168,7 @@ def _in_order(
     if values.ndim != 2 or not len(values):
         raise ShapeError(f"samples must be a matrix, a row each; got shape {values.shape}")
     width, named = (count, "") if variables is None else (len(variables), " that is named")
-    _require_width(values.shape[1], width, named)
+    require_width(values.shape[1], width, named)
     if variables is None:
         return values
     column_of = _columns(variables, qubo)
@@ -251,7 +182,8 @@ def _in_order(
     return values[:, column_of]
 
 
-def _require_width(found: int, width: int, named: str = "") -> None:
+def require_width(found: int, width: int, named: str = "") -> None:
+    """Raise unless each sample has a value for each variable."""
     if found != width:
         raise ShapeError(
             f"each sample must have {width} values, one per variable{named}; got {found}"
