@@ -86,3 +86,16 @@ def test_other_files_get_one_sentence(
 
 def test_a_member_that_is_not_there_is_refused(model: Path, call: Call) -> None:
     assert "has 3 networks" in call("inspect", model, "--member", 4, code=2).stderr
+
+
+def test_a_problem_says_what_it_asks_of_a_machine(gates: Path, call: Call) -> None:
+    call("qubo", gates, "-t", "gate", "--hidden", "2", "-o", "p.qubo")
+    for file in ("p.qubo", "p.qubo.problem.npz"):
+        said = call("inspect", file).stdout
+        for words in ("degree", "Ising range", "bits with sign", "Zephyr 12", "chain strength"):
+            assert words in said
+    said = call("inspect", "p.qubo.problem.npz", "--precision").stdout
+    assert "suggested alpha" in said
+    assert "after repair" in said
+    assert "exact" in said
+    assert "--precision needs a problem" in call("inspect", "p.qubo", "--precision", code=2).stderr

@@ -1,6 +1,8 @@
 """``qubonn inspect``: a model, a QUBO or a problem -> what it holds, and a picture."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,8 @@ MODEL = {"weight_bits", "committee_weight_bits"}  # one of them is in each model
 \b
   qubonn inspect model.qubonn
   qubonn inspect model.qubonn --picture network.png
-  qubonn inspect problem.qubo --picture couplings.png --json"""
+  qubonn inspect problem.qubo --picture couplings.png --json
+  qubonn inspect problem.qubo.problem.npz --precision --embed"""
 )
 @click.argument("file", type=options.EXISTING)
 @click.option(
@@ -35,32 +38,49 @@ MODEL = {"weight_bits", "committee_weight_bits"}  # one of them is in each model
     help="Draw the network, or the couplings of a QUBO: .png, .svg or .pdf.",
 )
 @click.option("--member", type=click.IntRange(1), default=1, help="Network of a committee to draw.")
+@click.option(
+    "--precision",
+    is_flag=True,
+    help="Of a problem: anneal its QUBO rounded to fewer and fewer bits.",
+)
+@click.option(
+    "--embed",
+    is_flag=True,
+    help="Of a problem or QUBO: embed it with minorminer, up to 60 s a graph.",
+)
 @options.screen
-def command(file: Path, picture: Path | None, member: int, screen: Screen) -> None:
+def command(
+    file: Path, picture: Path | None, member: int, precision: bool, embed: bool, screen: Screen
+) -> None:
     """Describe a model, a QUBO or a problem, and draw it.
 
     FILE is a model (.qubonn), a QUBO (.qubo, .npz, .coo, .json, .mtx, .rudy) or a problem
     (.problem.npz).
     """
-    facts, document, draw = _inspected(file, member)
+    if precision and not file.name.endswith(estimator.SIDECAR):
+        raise RangeError(f"--precision needs a problem (*{estimator.SIDECAR}); got {file}")
+    with screen.working("Looking for embeddings ...") if embed else nullcontext():
+        facts, document, draw = _inspected(file, member, embed)
     screen.facts(*facts)
+    if precision:
+        document["precision"] = _precision(file, screen)
     if picture is not None:
         draw(picture)
         screen.note(f"{picture}: {picture.stat().st_size:,} bytes")
     screen.document(file=str(file), **document)
 
 
-def _inspected(path: Path, member: int) -> Inspected:
+def _inspected(path: Path, member: int, embed: bool) -> Inspected:
     """Return facts, JSON and a function that draws, for any file that qubonn writes."""
     from qubonn.quadratic.files import READERS, WRITERS, suffix_of
     from qubonn.storage import read_names
 
     if path.name.endswith(estimator.SIDECAR):
-        return _problem(path)
+        return _problem(path, embed)
     if path.suffix.lower() == ".qubonn" or MODEL & set(read_names(path)):
         return _model(load_model(path), member)
     if suffix_of(path) in WRITERS:
-        return _qubo(path)
+        return _qubo(path, embed)
     raise FileFormatError(
         f"{path} must be a model (.qubonn), a QUBO ({', '.join(READERS)}) or a problem "
         f"(*{estimator.SIDECAR}), by its name"
@@ -165,22 +185,26 @@ def _words(model: LoadedModel) -> Facts:
     return facts
 
 
-def _qubo(path: Path) -> Inspected:
+def _qubo(path: Path, embed: bool) -> Inspected:
     from qubonn.drawing.cards import qubo_facts
     from qubonn.drawing.pictures import draw_couplings
+    from qubonn.quadratic.hardware import hardware_of
 
     qubo = qn.Qubo.load(path)
-    facts = [("kind", "QUBO"), *qubo_facts(qubo)]
+    hardware = hardware_of(qubo, embed=embed)
+    facts = [("kind", "QUBO"), *qubo_facts(qubo), *hardware.facts()]
     if Path(sidecar := estimator.sidecar_of(path)).exists():
         facts += [("description", sidecar)]
     document = {"kind": "qubo", **qubo_document(qubo), "bytes": path.stat().st_size}
+    document["hardware"] = asdict(hardware)
     return facts, document, lambda out: draw_couplings(qubo, out)
 
 
-def _problem(path: Path) -> Inspected:
+def _problem(path: Path, embed: bool) -> Inspected:
     from qubonn.drawing.pictures import draw_couplings
 
     posed = estimator.PosedProblem.load(path)
+    hardware = posed.problem.hardware(embed=embed)
     problem, classes = posed.problem, posed.encoding.book.classes
     facts = [
         ("kind", "training problem"),
@@ -188,6 +212,8 @@ def _problem(path: Path) -> Inspected:
         ("classes", _listed(classes)),
         *problem_facts(posed),
         ("variables", f"{problem.size.qubo_variables:,} in its QUBO"),
+        ("couplings", f"{hardware.coupling_count:,}"),
+        *hardware.facts(),
     ]
     document = {
         "kind": "problem",
@@ -195,9 +221,29 @@ def _problem(path: Path) -> Inspected:
         "classes": classes.tolist(),
         "constraints": problem.size.constraints,
         "variables": problem.size.qubo_variables,
+        "hardware": asdict(hardware),
         **contradictions_document(problem),
     }
     return facts, document, lambda out: draw_couplings(problem.qubo(), out)
+
+
+def _precision(path: Path, screen: Screen) -> list[dict[str, Any]]:
+    """Write how many of 100 samples are feasible at each precision."""
+    from qubonn.training import precision_curve
+
+    problem = estimator.PosedProblem.load(path).problem
+    with screen.working("Annealing the rounded QUBO ..."):
+        found = list(precision_curve(problem))
+    screen.say(f"\nFeasible samples of {found[0].sample_count}, by bits of the Ising coefficients:")
+    screen.table(
+        ["bits", "lowest energy", "as sampled", "after repair"],
+        [
+            ["exact" if one.bit_count is None else one.bit_count, f"{one.lowest_energy:g}",
+             one.feasible_as_sampled, one.feasible_after_repair]
+            for one in found
+        ],
+    )  # fmt: skip
+    return [asdict(one) for one in found]
 
 
 def _listed(values: Any) -> str:

@@ -44,6 +44,7 @@ from qubonn.network import BinaryNetwork, Margins
 from qubonn.network.binary_network import require_topology
 from qubonn.network.forward import plan_levels, run_forward, sign
 from qubonn.quadratic import Hamiltonian, Qubo
+from qubonn.quadratic.hardware import Hardware, hardware_of
 from qubonn.topology import Topology
 
 BYTES_PER_TERM = 64  # of an unmerged term at the peak of building
@@ -270,6 +271,15 @@ class TrainingProblem:
             require_memory(f"a QUBO of up to {bound:,} couplings", bound * BYTES_PER_TERM)
         return self.hamiltonian(term).to_qubo(self.variables.count, self.variables.labels)
 
+    def hardware(self, *, embed: bool = False, seed: int = 0, time_limit: float = 60) -> Hardware:
+        """Describe what the QUBO asks of an annealing machine, before it is sent anywhere.
+
+        Qubits and chains on Pegasus and Zephyr graphs are estimated, or with `embed` found by
+        minorminer within `time_limit` seconds for each graph.
+        """
+        found = hardware_of(self.qubo(), embed=embed, seed=seed, time_limit=time_limit)
+        return replace(found, suggested_alpha=self._suggested_alpha(found))
+
     # ---- networks to bits and back ----
 
     def encode(self, network: BinaryNetwork, activations: ArrayLike | None = None) -> BitVector:
@@ -333,6 +343,21 @@ class TrainingProblem:
         return card("TrainingProblem", problem_facts(self), self.topology)
 
     # ---- helpers ----
+
+    def _suggested_alpha(self, found: Hardware) -> float | None:
+        """Return the largest alpha up to 4 that does not widen the range of the Ising form.
+
+        A broken product changes a residual r by 2, which saves at most 4 * (r - 1) of H1: with
+        alpha = 4, breaking one no longer hides a residual of 2. Larger ones only cost range.
+        """
+        if not len(self.variables.structure.product_arcs):
+            return None
+        widest = max(map(abs, found.ising_range))
+        for alpha in range(4, 1, -1):
+            ising = replace(self, product_strength=alpha).qubo().to_ising()
+            if max(np.abs(ising.fields).max(), np.abs(ising.couplings).max()) <= widest:
+                return alpha
+        return 1
 
     def _activations(self, network: BinaryNetwork) -> SpinMatrix:
         """Activations of all nodes; outputs clamped where they are fixed."""

@@ -4,6 +4,7 @@ Problem, Samples -> Decoding.  A state that violates constraints still has weigh
 forward pass may violate fewer constraints, and so may the state after a greedy descent.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -11,6 +12,8 @@ from qubonn.errors import TopologyError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic import Qubo, Samples
+from qubonn.quadratic.hardware import rounded
+from qubonn.samplers import Sampler, SimulatedAnnealing
 from qubonn.training.result import TrainingResult, unsatisfied_count
 
 MOST_SAMPLES = 1000  # of lowest energy; the others are not decoded
@@ -90,3 +93,40 @@ def decode_samples(
         problem, networks, "samples from elsewhere", fewest_violations_first=True
     )
     return Decoding(result, tuple(repairs), len(samples))
+
+
+@dataclass(frozen=True)
+class Precision:
+    """What annealing a QUBO with coefficients of few bits gives."""
+
+    bit_count: int | None  # of Ising coefficients, sign included; None: not rounded
+    lowest_energy: float  # of the samples, by the exact QUBO
+    feasible_as_sampled: int
+    feasible_after_repair: int
+    sample_count: int
+
+
+def precision_curve(
+    problem: TrainingProblem,
+    bit_counts: Sequence[int | None] = (4, 6, 8, 10, 12, 16, None),
+    *,
+    sampler: Sampler | None = None,
+    seed: int = 0,
+) -> Iterator[Precision]:
+    """Sample the QUBO rounded to each number of bits; count the samples that stay feasible.
+
+    Without `sampler`, 100 replicas are annealed. Repairs use the exact QUBO.
+    """
+    qubo, chosen = problem.qubo(), sampler or SimulatedAnnealing(replica_count=100)
+    for bit_count in bit_counts:
+        asked = qubo if bit_count is None else rounded(qubo, bit_count)
+        samples = Samples.of(qubo, chosen.sample(asked, seed=seed).bits)
+        feasible = [problem.violations(bits).count == 0 for bits in samples.bits]
+        repaired = decode_samples(problem, samples, qubo=qubo)
+        remaining = {
+            bits.tobytes(): repair.remaining == 0
+            for bits, repair in zip(samples.distinct().bits, repaired.repairs, strict=True)
+        }
+        after = sum(remaining[bits.tobytes()] for bits in samples.bits)
+        count = len(samples)
+        yield Precision(bit_count, float(samples.best_energy), sum(feasible), after, count)

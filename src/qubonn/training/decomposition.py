@@ -1,0 +1,217 @@
+"""Decomposition: train a large network with a sampler of small QUBOs, block by block.
+
+TrainingProblem, sampler -> Solutions.  A block is some weights of a neuron, and everything that
+follows from them in some examples: activations, counts and products.  All else is fixed, which
+leaves an exact QUBO of few variables; networks that lower the energy of the whole problem are kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qubonn.checks import IntVector, require_count
+from qubonn.engines import Solutions
+from qubonn.errors import RangeError
+from qubonn.formulation import TrainingProblem
+from qubonn.network import BinaryNetwork
+from qubonn.quadratic.fixing import fix
+from qubonn.samplers import SimulatedAnnealing
+from qubonn.stopping import Report, Stop, Watch, require_seed
+
+TRIED = 8  # of the best samples of a block
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockDecomposition:
+    """An engine that sends QUBOs of at most `variable_limit` variables to any sampler.
+
+    A block has the bias and the weights of one neuron, or as many as fit, and as many examples as
+    fit then; where all fit, its QUBO is exactly the energy of the problem. Networks are compared by
+    the energy of their forward pass on all examples. After `patience` visits to each neuron without
+    progress, training starts again from another random network; the best of each start are
+    returned. `sampler` may be one of ours or of dimod.
+
+    >>> from qubonn.topology import Topology
+    >>> xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+    >>> problem = TrainingProblem(Topology.dense(2, 2, 1), xor, [[-1], [1], [1], [-1]])
+    >>> BlockDecomposition(variable_limit=40).solve(problem, target_energy=0)
+    Solutions(... networks, best energy 0, TARGET)
+    """
+
+    sampler: Any = field(
+        default_factory=lambda: SimulatedAnnealing(replica_count=32, sweep_count=300)
+    )
+    variable_limit: int = 64
+    block_count: int = 500  # QUBOs that are sampled
+    patience: int = 4
+
+    def __post_init__(self) -> None:
+        for name in ("variable_limit", "block_count", "patience"):
+            require_count(name, getattr(self, name))
+
+    def solve(
+        self,
+        problem: TrainingProblem,
+        *,
+        seed: int = 0,
+        time_limit: float | None = None,
+        target_energy: float | None = None,
+        report: Report | None = None,
+    ) -> Solutions:
+        """Return the best network of each start, lowest energy first."""
+        watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
+        run = _Run(problem, self, np.random.default_rng(require_seed(seed)))
+        stop = Stop.FINISHED
+        try:
+            for done in range(self.block_count):
+                run.step(None if time_limit is None else max(watch.seconds_left, 1e-3))
+                verdict = watch.verdict((done + 1) / self.block_count, run.lowest)
+                if verdict is not None:
+                    stop = verdict
+                    break
+        except KeyboardInterrupt:
+            stop = Stop.INTERRUPTED
+        return run.solutions(stop, {"blocks": done + 1, "seconds": watch.seconds})
+
+
+class _Run:
+    """The network of the current start, its energy, and the best network of each start."""
+
+    def __init__(
+        self, problem: TrainingProblem, engine: BlockDecomposition, generator: np.random.Generator
+    ) -> None:
+        self.problem, self.engine, self.generator = problem, engine, generator
+        self.sampler = _as_sampler(engine.sampler)
+        self.following = tuple(_following(problem))
+        self.best: list[tuple[float, BinaryNetwork]] = []
+        self._start()
+
+    @property
+    def lowest(self) -> float:
+        """The lowest energy of all starts."""
+        return min(energy for energy, _ in self.best)
+
+    def step(self, time_limit: float | None) -> None:
+        """Visit the next neuron: sample its block and keep the best network that is no worse."""
+        if not self.queue:
+            self.queue = self.generator.permutation(len(self.following)).tolist()
+        neuron = self.queue.pop()
+        networks = self._block_networks(neuron, time_limit)
+        energies = [self._energy(network) for network in networks]
+        order = np.lexsort((self.generator.random(len(energies)), energies))
+        chosen = int(order[0])
+        self.idle = 0 if energies[chosen] < self.energy else self.idle + 1
+        if energies[chosen] <= self.energy:
+            self.network, self.energy = networks[chosen], energies[chosen]
+            self.best[-1] = (self.energy, self.network)
+        elif self.idle > self.engine.patience * len(self.following):
+            self._start()
+
+    def solutions(self, stop: Stop, info: dict[str, Any]) -> Solutions:
+        """Return the best network of each start."""
+        ordered = sorted(self.best, key=lambda one: one[0])
+        networks = [network for _, network in ordered]
+        spins = [self.problem.assignment(network).activation_spins for network in networks]
+        return Solutions(
+            self.problem,
+            np.stack([network.weight_spins for network in networks]),
+            np.stack([network.bias_spins for network in networks]),
+            np.stack(spins),
+            np.array([energy for energy, _ in ordered], dtype=np.float64),
+            stop,
+            {**info, "starts": len(ordered)},
+        )
+
+    def _start(self) -> None:
+        seed = int(self.generator.integers(2**31))
+        self.network = BinaryNetwork.random(self.problem.topology, seed=seed)
+        self.energy, self.idle, self.queue = self._energy(self.network), 0, list[int]()
+        self.best.append((self.energy, self.network))
+
+    def _energy(self, network: BinaryNetwork) -> float:
+        return float(self.problem.certify(network).terms.total)
+
+    def _block_networks(self, neuron: int, time_limit: float | None) -> list[BinaryNetwork]:
+        """Sample the QUBO of a block; return the networks of its best states."""
+        parameters, rows = self._block(neuron)
+        some = self.problem.of_examples(rows)
+        bits = some.encode(self.network)
+        is_free = _free_variables(some, parameters, self.following[neuron])
+        known = np.flatnonzero(~is_free)
+        fixed = fix(some.qubo(), dict(zip(known.tolist(), bits[known].tolist(), strict=True)))
+        seed = int(self.generator.integers(2**31))
+        samples = self.sampler.sample(fixed.qubo, seed=seed, time_limit=time_limit)
+        best = fixed.lift(samples.distinct().lowest(TRIED).bits)
+        return list(dict.fromkeys(some.decode(state) for state in best))
+
+    def _block(self, neuron: int) -> tuple[IntVector, IntVector]:
+        """Return the variables of parameters and the examples that fit the limit."""
+        own, each = self._own_parameters(neuron), self._variables_of_each_example(neuron)
+        limit, example_count = self.engine.variable_limit, self.problem.example_count
+        if limit <= each:
+            raise RangeError(
+                f"variable_limit must be at least {each + 1}: a weight of neuron "
+                f"{neuron + self.problem.topology.input_count} and what follows from it in one "
+                f"example need as many variables; got {limit}"
+            )
+        # at least half of the variables are for examples, unless all of them need fewer
+        room = max(limit // 2, limit - each * example_count, 1)
+        own = self.generator.permutation(own)[: min(room, limit - each)]
+        rows = self.generator.permutation(example_count)[: (limit - len(own)) // each]
+        return own, np.sort(rows)
+
+    def _own_parameters(self, neuron: int) -> IntVector:
+        topology = self.problem.topology
+        arcs = topology.target_of == neuron + topology.input_count
+        return np.append(np.unique(topology.weight_of[arcs]), topology.weight_count + neuron)
+
+    def _variables_of_each_example(self, neuron: int) -> int:
+        one, own = self.problem.of_examples(slice(0, 1)), self._own_parameters(neuron)
+        return int(_free_variables(one, own, self.following[neuron]).sum()) - len(own)
+
+
+def _as_sampler(sampler: Any) -> Any:
+    if not hasattr(sampler, "sample_ising"):  # only dimod's samplers have it
+        return sampler
+    from qubonn.samplers.dimod import DimodSolver
+
+    return DimodSolver(sampler)
+
+
+def _following(problem: TrainingProblem) -> Iterator[NDArray[np.bool_]]:
+    """Yield for each neuron which nodes its weights can change: it, its likes, and all after."""
+    topology = problem.topology
+    for neuron in range(topology.neuron_count):
+        node = neuron + topology.input_count
+        weights = topology.weight_of[topology.target_of == node]
+        is_changed = np.zeros(topology.node_count, dtype=bool)
+        is_changed[node] = True
+        is_changed[topology.target_of[np.isin(topology.weight_of, weights)]] = True
+        held = problem.variables.structure.is_known
+        while True:
+            reached = is_changed.copy()
+            reached[topology.target_of[(is_changed & ~held)[topology.source_of]]] = True
+            if (reached == is_changed).all():
+                break
+            is_changed = reached
+        yield is_changed
+
+
+def _free_variables(
+    problem: TrainingProblem, parameters: IntVector, is_changed: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return which variables of a problem are free: parameters, and all of the changed nodes."""
+    variables, topology = problem.variables, problem.topology
+    structure, is_free = variables.structure, np.zeros(problem.variables.count, dtype=bool)
+    is_free[parameters] = True
+    activations = variables.activation_variables[:, is_changed]
+    is_free[activations[activations >= 0]] = True
+    counts = is_changed[topology.input_count :][structure.count_neuron]
+    is_free[variables.count_variables[:, counts]] = True
+    arcs = structure.product_arcs
+    follows = is_changed[topology.source_of[arcs]] | is_free[topology.weight_of[arcs]]
+    is_free[variables.product_variables[:, follows]] = True
+    return is_free
