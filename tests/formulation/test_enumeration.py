@@ -7,6 +7,7 @@ import pytest
 
 import qubonn as qn
 from qubonn.checks import BitMatrix
+from qubonn.errors import RangeError
 from reference import all_networks, consistent_states, is_feasible
 
 TINY: dict[str, tuple[qn.Topology, list[list[int]]]] = {
@@ -68,20 +69,22 @@ def all_bits(count: int) -> BitMatrix:
     return (np.arange(2**count)[:, None] >> np.arange(count) & 1).astype(np.int8)
 
 
-def problems() -> list[Any]:
+def problems(encoding: str | int = "binary") -> list[Any]:
     cases = []
     for name, (topology, inputs) in TINY.items():
         generator = np.random.default_rng(0)
         for seed in range(2):
             outputs = generator.choice([-1, 1], size=(len(inputs), topology.output_count))
             for strength in (None, 2):
-                problem = qn.TrainingProblem(topology, inputs, outputs, output_strength=strength)
+                problem = qn.TrainingProblem(
+                    topology, inputs, outputs, output_strength=strength, encoding=encoding
+                )
                 if problem.variables.count <= 17:
                     cases.append(pytest.param(problem, id=f"{name}-{seed}-{strength}"))
     return cases
 
 
-@pytest.mark.parametrize("problem", problems())
+@pytest.mark.parametrize("problem", [*problems(), *problems("unary"), *problems(2)])
 def test_zero_energy_states_are_exactly_the_feasible_networks(problem: qn.TrainingProblem) -> None:
     qubo = problem.qubo()
     states = all_bits(qubo.variable_count)
@@ -128,3 +131,46 @@ def test_decay_prefers_the_smallest_of_all_weights_that_are_right() -> None:
 def test_the_tiny_problems_cover_every_kind() -> None:
     covered = {case.id.rsplit("-", 2)[0] for case in problems()}
     assert covered == set(TINY)
+
+
+@pytest.mark.parametrize("encoding", ["unary", 2, 3])
+@pytest.mark.parametrize("strengths", [{}, {"margin_strength": 0.25, "example_weights": [1, 2]}])
+def test_every_encoding_has_the_lowest_energy_of_each_network(
+    encoding: str | int, strengths: dict[str, Any]
+) -> None:
+    topology = qn.Topology.dense(3, 2)
+    inputs, outputs = [[1, 1, -1], [1, -1, 1]], [[1, -1], [-1, -1]]
+    lowest = []
+    for one in ("binary", encoding):
+        problem = qn.TrainingProblem(topology, inputs, outputs, **strengths, encoding=one)
+        parameters, energies = problem.variables.starts[2], np.full(2**8, np.inf)
+        states = all_bits(problem.variables.count)
+        numbers = states[:, :parameters] @ (1 << np.arange(parameters))
+        np.minimum.at(energies, numbers, problem.qubo().energy(states))
+        lowest.append(energies)
+    assert np.array_equal(*lowest)
+
+
+@pytest.mark.parametrize("encoding", ["binary", "unary", 2, 3, 5])
+def test_an_encoded_network_has_the_energy_of_its_certificate(encoding: str | int) -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(
+        qn.paper.topology(10),
+        letters.train_inputs,
+        letters.train_outputs,
+        margin_strength=0.125,
+        encoding=encoding,
+    )
+    qubo = problem.qubo()
+    for seed in range(5):
+        network = qn.BinaryNetwork.random(problem.topology, seed=seed)
+        bits = problem.encode(network)
+        total = problem.certify(network).terms.total
+        assert qubo.energy(bits) == problem.terms(bits).total == total
+        assert problem.decode(bits) == network
+
+
+@pytest.mark.parametrize("encoding", ["ternary", 0, 1.5, None])
+def test_other_encodings_are_refused(encoding: Any) -> None:
+    with pytest.raises(RangeError, match="encoding must be"):
+        qn.TrainingProblem(qn.Topology.dense(1, 1), [[1]], [[1]], encoding=encoding)

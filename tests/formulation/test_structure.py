@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 import qubonn as qn
-from qubonn.formulation.structure import CountCode, shifts_of, structure_of, top_bits_of
+from qubonn.formulation.structure import (
+    CountCode,
+    count_weights,
+    shifts_of,
+    structure_of,
+    top_bits_of,
+)
 
 
 @pytest.mark.parametrize("term_count", range(1, 70))
@@ -25,3 +31,17 @@ def test_every_neuron_is_in_one_group_of_its_shape() -> None:
     groups = [alike.neurons.tolist() for alike in structure.alike]
     assert sorted(groups) == [[0, 1], [2, 3], [4]]
     assert all(a.known_count + a.free_count == len(a.parameters[0]) - 1 for a in structure.alike)
+
+
+@pytest.mark.parametrize("top_bit", range(1, 7))
+@pytest.mark.parametrize("bound", [None, 1, 2, 3, 4, 5, 6, 7, 9, 100])
+def test_weights_of_count_bits_have_exactly_the_counts_as_sums(
+    top_bit: int, bound: int | None
+) -> None:
+    weights = count_weights(top_bit, bound)
+    sums = {0}
+    for smaller, weight in enumerate(weights):
+        assert weight <= 1 + sum(weights[:smaller])  # so that the largest may come first
+        sums |= {total + weight for total in sums}
+    assert sums == set(range(2**top_bit))
+    assert bound is None or max(weights) <= bound

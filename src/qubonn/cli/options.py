@@ -198,6 +198,13 @@ def _binariser(text: str) -> str | int:
     return _whole(text, ",", f"{names} or a number of thresholds", counts=(1,))[0]
 
 
+def encoding(text: str) -> str | int:
+    """Return how counts become bits."""
+    if text in ("binary", "unary"):
+        return text
+    return _whole(text, ",", "binary, unary or the largest weight of a bit", counts=(1,))[0]
+
+
 def _whole(text: str, separator: str, what: str, counts: Sequence[int] = ()) -> tuple[int, ...]:
     """Return positive whole numbers; their count must be one of `counts` if given."""
     parts = [part.strip() for part in text.split(separator)]

@@ -43,6 +43,13 @@ from qubonn.errors import ContradictingExamples
     metavar="STRENGTH",
     help="Leave outputs free, with this penalty for each wrong one.  [default: fixed]",
 )
+@click.option(
+    "--encoding",
+    type=options.encoding,
+    default="binary",
+    metavar="binary|unary|N",
+    help="How counts become bits: powers of two, ones, or powers of two up to N.",
+)
 @options.seed
 @options.out(
     "File for the QUBO: .qubo (qbsolv's text), .npz (numpy), .bqm, .coo or .lp (dimod), .json "
@@ -58,6 +65,7 @@ def command(
     per_class: int | None,
     alpha: float,
     free_outputs: float | None,
+    encoding: str | int,
     seed: int,
     out: Path,
     screen: Screen,
@@ -79,6 +87,7 @@ def command(
             **vars(networks),
             product_strength=alpha,
             output_strength=free_outputs,
+            encoding=encoding,
             names=table.names,
             target=table.target,
         )
@@ -116,6 +125,7 @@ def problem_facts(posed: "estimator.PosedProblem") -> list[tuple[str, str]]:
         ("network", repr(problem.topology).removeprefix("Topology(").removesuffix(")")),
         ("inputs", f"{inputs} ({type(posed.encoding.binariser).__name__})"),
         ("outputs", f"{book.spin_count} spins for {len(book.classes)} classes, {outputs}"),
+        ("counts", f"{problem.encoding} encoding"),
         ("strengths", f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"),
         ("constraints", f"{problem.size.constraints:,}"),
         ("contradictions", str(problem.contradictions)),

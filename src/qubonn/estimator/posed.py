@@ -57,6 +57,7 @@ class PosedProblem:
             "n_features_in": self.column_count,
             "target": self.target,
             "strengths": {name: getattr(self.problem, name) for name in STRENGTHS},
+            "encoding": self.problem.encoding,
         }
         arrays = topology_arrays(self.encoding.topology)
         arrays |= {"inputs": self.problem.input_spins, "outputs": self.problem.output_spins}
@@ -76,7 +77,8 @@ class PosedProblem:
             strengths, target = description.get("strengths"), description.get("target")
             if not isinstance(strengths, dict) or set(strengths) != set(STRENGTHS):
                 raise FileFormatError(f"strengths must be {', '.join(STRENGTHS)}")
-            problem = TrainingProblem(topology, arrays["inputs"], arrays["outputs"], **strengths)
+            options = {**strengths, "encoding": description.get("encoding", "binary")}
+            problem = TrainingProblem(topology, arrays["inputs"], arrays["outputs"], **options)
             if target is not None and not isinstance(target, str):
                 raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
             named = None if names is None else tuple(names.tolist())
@@ -128,6 +130,7 @@ def pose(
     margin_strength: float = 0,
     product_strength: float = 1,
     output_strength: float | None = None,
+    encoding: str | int = "binary",
     names: Sequence[str] | None = None,
     target: str | None = None,
 ) -> PosedProblem:
@@ -153,7 +156,7 @@ def pose(
     levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
     encoding = Encoding.fit(numbers, classes, shape, hidden, topology, **codes, **levels)
     strengths = zip(STRENGTHS, (product_strength, margin_strength, output_strength), strict=True)
-    problem = encoding.problem(numbers, class_of, **dict(strengths))
+    problem = encoding.problem(numbers, class_of, **dict(strengths), encoding=encoding)
     if torn := problem.contradictions:
         hint = "give them other inputs by more spins for each column, or leave some out"
         warnings.warn(f"{torn}; {hint}", ContradictingExamples, stacklevel=2)

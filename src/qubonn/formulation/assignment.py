@@ -80,12 +80,11 @@ def pack(variables: Variables, assignment: Assignment) -> BitVector:
     products = assignment.product_bits
     if products is None:
         products = exact_products(variables, assignment)
-    counts = assignment.counts[:, structure.count_neuron] >> structure.count_place & 1
     parts = (
         network.weight_spins > 0,
         network.bias_spins > 0,
         assignment.activation_spins[:, structure.free_nodes] > 0,
-        counts,
+        _count_bits(variables, assignment.counts),
         products,
     )
     return np.concatenate([np.ravel(part).astype(np.int8) for part in parts])
@@ -104,9 +103,22 @@ def unpack(variables: Variables, bits: ArrayLike) -> Assignment:
     network = BinaryNetwork(variables.topology, 2 * weights - 1, 2 * biases - 1)
     spins = (2 * variables.known_bits - 1).astype(np.int8)
     spins[:, structure.free_nodes] = 2 * activations.reshape(examples, -1) - 1
-    parts = counts.reshape(examples, -1).astype(np.int64) << structure.count_place
+    parts = counts.reshape(examples, -1).astype(np.int64) * structure.count_weight
     whole = _sums_by_neuron(variables, structure.count_neuron, parts)
     return Assignment(network, spins, whole, products.reshape(examples, -1))
+
+
+def _count_bits(variables: Variables, counts: NDArray[np.int64]) -> BitMatrix:
+    """Write each count as count bits, those of the largest weights first."""
+    structure, rest = variables.structure, counts.copy()
+    bits = np.zeros((len(counts), len(structure.count_neuron)), dtype=np.int8)
+    for place in range(int(structure.count_place.max(initial=-1)), -1, -1):
+        here = np.flatnonzero(structure.count_place == place)
+        neurons, weights = structure.count_neuron[here], structure.count_weight[here]
+        is_set = rest[:, neurons] >= weights
+        bits[:, here] = is_set
+        rest[:, neurons] -= is_set * weights
+    return bits
 
 
 def _sums_by_neuron(

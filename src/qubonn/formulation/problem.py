@@ -16,6 +16,7 @@ from qubonn.checks import (
     BitVector,
     IntVector,
     SpinMatrix,
+    require_count,
     require_memory,
     require_real_matrix,
     require_spin_matrix,
@@ -97,7 +98,9 @@ class TrainingProblem:
     sum of squares of all weights of several levels, and `extra_terms`, are added to the energy:
     samplers minimise any term, engines refuse those that they do not support. The energy of each
     example, its part of H1, H2, H_som and the wrong outputs, is multiplied by its weight in
-    `example_weights`; 2 is the same as giving the example twice.
+    `example_weights`; 2 is the same as giving the example twice. `encoding` is how counts become
+    bits: "binary" as in the paper; "unary", bits of weight 1; or the largest weight of a bit. All
+    have the same networks and energies; smaller weights need more bits of less precision.
 
     >>> problem = TrainingProblem(Topology.dense(2, 1), [[1, 1], [1, -1]], [[1], [-1]])
     >>> problem.qubo()
@@ -117,6 +120,7 @@ class TrainingProblem:
     extra_terms: Sequence[Term] = ()
     decay_strength: float = 0
     example_weights: ArrayLike | None = None
+    encoding: str | int = "binary"
 
     def __post_init__(self) -> None:
         # checked, frozen and as spins before anything is built on them
@@ -143,6 +147,7 @@ class TrainingProblem:
         object.__setattr__(self, "extra_terms", tuple(self.extra_terms))
         weights = _example_weights(self.example_weights, len(inputs))
         object.__setattr__(self, "example_weights", weights)
+        self._count_bound  # noqa: B018 - refuses other encodings
         names = [term.name for term in self.energy_terms]
         if len(set(names)) < len(names):
             raise RangeError(f"each term must have a name of its own; got {', '.join(names)}")
@@ -208,7 +213,8 @@ class TrainingProblem:
         if self.has_fixed_outputs:
             bits[:, topology.outputs.start :] = self.output_spins > 0
         weights = None if self.example_weights is None else self.weight_of_example
-        return Variables(structure_of(topology, self.has_fixed_outputs), bits, weights)
+        structure = structure_of(topology, self.has_fixed_outputs, self._count_bound)
+        return Variables(structure, bits, weights)
 
     @property
     def size(self) -> ProblemSize:
@@ -343,6 +349,18 @@ class TrainingProblem:
         return card("TrainingProblem", problem_facts(self), self.topology)
 
     # ---- helpers ----
+
+    @property
+    def _count_bound(self) -> int | None:
+        """The largest weight of a count bit; None for powers of two."""
+        if self.encoding == "binary":
+            return None
+        if isinstance(self.encoding, str) and self.encoding != "unary":
+            raise RangeError(
+                "encoding must be 'binary', 'unary' or the largest weight of a count bit; got "
+                f"{self.encoding!r}"
+            )
+        return 1 if self.encoding == "unary" else require_count("encoding", self.encoding)
 
     def _suggested_alpha(self, found: Hardware) -> float | None:
         """Return the largest alpha up to 4 that does not widen the range of the Ising form.

@@ -18,12 +18,17 @@ from qubonn.topology.blocks import alike
 
 
 @lru_cache(maxsize=16)
-def structure_of(topology: Topology, has_fixed_outputs: bool) -> "Structure":
-    """Return the structure in which inputs are known, and outputs too where they are fixed."""
+def structure_of(
+    topology: Topology, has_fixed_outputs: bool, bound: int | None = None
+) -> "Structure":
+    """Return the structure in which inputs are known, and outputs too where they are fixed.
+
+    Count bits weigh at most `bound`; None stands for powers of two, as in the paper.
+    """
     is_known = np.zeros(topology.node_count, dtype=bool)
     is_known[: topology.input_count] = True
     is_known[topology.outputs.start :] = has_fixed_outputs
-    return Structure(topology, is_known)
+    return Structure(topology, is_known, bound)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +42,8 @@ class Alike:
     free_sources: NDArray[np.int64]  # G x free arcs
     parameters: NDArray[np.int64]  # G x variables of bias, weights of known arcs, of free arcs
     product_rank: NDArray[np.int64]  # G x free arcs: place among the products of one example
-    count_rank: NDArray[np.int64]  # G x n_j: place among the count bits of one example
+    count_rank: NDArray[np.int64]  # G x count bits: place among the count bits of one example
+    count_weights: tuple[int, ...]  # of the count bits; their sum is 2**n_j - 1
 
     @property
     def known_count(self) -> int:
@@ -56,6 +62,7 @@ class Structure:
 
     topology: Topology
     is_known: NDArray[np.bool_]
+    bound: int | None = None  # of the weights of count bits
 
     def __repr__(self) -> str:
         return f"Structure({self.topology!r}, {self.is_known.sum()} nodes known)"
@@ -83,12 +90,18 @@ class Structure:
     @cached_property
     def count_neuron(self) -> IntVector:
         """Neuron of each count bit of one example."""
-        return np.repeat(np.arange(self.topology.neuron_count), self.top_bit)
+        return np.repeat(np.arange(self.topology.neuron_count), self._count_sizes)
 
     @cached_property
     def count_place(self) -> IntVector:
         """Place (0 is lowest) of each count bit of one example."""
         return np.arange(len(self.count_neuron)) - self._count_start[self.count_neuron]
+
+    @cached_property
+    def count_weight(self) -> IntVector:
+        """Part of the count that each count bit of one example stands for."""
+        weights = [count_weights(n, self.bound) for n in self.top_bit.tolist()]
+        return np.array([weight for some in weights for weight in some], dtype=np.int64)
 
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
@@ -110,6 +123,7 @@ class Structure:
         if (known_sources == known_sources[0]).all():
             known_sources = known_sources[:1]
         biases = topology.weight_count + neurons[:, np.newaxis]
+        weights = count_weights(top_bit, self.bound)
         return Alike(
             neurons=neurons,
             is_known=bool(self.is_known[nodes[0]]),
@@ -118,12 +132,18 @@ class Structure:
             free_sources=topology.source_of[free_arcs],
             parameters=np.concatenate([biases, topology.weight_of[arcs]], axis=1),
             product_rank=np.searchsorted(self.product_arcs, free_arcs),
-            count_rank=self._count_start[neurons][:, None] + np.arange(top_bit),
+            count_rank=self._count_start[neurons][:, None] + np.arange(len(weights)),
+            count_weights=weights,
         )
 
     @cached_property
+    def _count_sizes(self) -> IntVector:
+        sizes = [len(count_weights(n, self.bound)) for n in self.top_bit.tolist()]
+        return np.array(sizes, dtype=np.int64)
+
+    @cached_property
     def _count_start(self) -> IntVector:
-        return np.cumsum(self.top_bit) - self.top_bit
+        return np.cumsum(self._count_sizes) - self._count_sizes
 
 
 # ---- theorem 1 ---------------------------------------------------------------------------------
@@ -151,6 +171,26 @@ class CountCode:
     def shift(self) -> int:
         """What is added to the number of +1 spins: floor(kappa / 2)."""
         return self.slack // 2
+
+
+@lru_cache(maxsize=256)
+def count_weights(top_bit: int, bound: int | None) -> tuple[int, ...]:
+    """Return weights of at most `bound` whose sums are exactly 0 .. 2**top_bit - 1, in order.
+
+    Powers of two up to the bound, then the bound as often as it fits, and the rest. Each weight is
+    at most 1 more than all smaller ones together, so every sum can be had, the largest first.
+
+    >>> count_weights(4, None), count_weights(4, 4), count_weights(2, 1)
+    ((1, 2, 4, 8), (1, 2, 4, 4, 4), (1, 1, 1))
+    """
+    total, weights = 2**top_bit - 1, []
+    most = total if bound is None else min(bound, total)
+    while (power := 2 ** len(weights)) <= most and sum(weights) + power <= total:
+        weights.append(power)
+    rest = total - sum(weights)
+    weights += [most] * (rest // most if most else 0)
+    rest = total - sum(weights)
+    return tuple(sorted([*weights, rest] if rest else weights))
 
 
 def top_bits_of(fan_in: IntVector) -> IntVector:

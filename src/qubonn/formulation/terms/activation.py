@@ -10,7 +10,6 @@ together, as a stack of affine forms in which the parameters are shared by all e
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -47,7 +46,7 @@ def coupling_bound(variables: Variables) -> int:
     total = 0
     for alike in variables.structure.alike:
         shared = 1 + alike.known_count + alike.free_count
-        own = 2 * alike.free_count + alike.top_bit + (not alike.is_known)
+        own = 2 * alike.free_count + len(alike.count_weights) + (not alike.is_known)
         in_each = shared * own + own * (own + 1) // 2
         in_all = shared * (shared + 1) // 2 + variables.example_count * in_each
         total += len(alike.neurons) * in_all
@@ -71,7 +70,7 @@ def _affine_forms(variables: Variables, alike: Alike) -> AffineForms:
         shared=alike.parameters,
         shared_values=shared,
         own=_own_numbers(variables, alike, own_nodes),
-        own_values=_own_values(alike.free_count, alike.top_bit, alike.is_known),
+        own_values=_own_values(alike),
         weights=variables.example_weights,
     )
 
@@ -89,8 +88,9 @@ def _own_numbers(
     return np.concatenate(parts, axis=2).transpose(1, 0, 2)
 
 
-@lru_cache(maxsize=64)
-def _own_values(free_count: int, top_bit: int, is_known: bool) -> NDArray[np.int64]:
+def _own_values(alike: Alike) -> NDArray[np.int64]:
     """Coefficients in the order of `_own_numbers`."""
-    powers = [-(2**place) for place in range(top_bit if is_known else top_bit + 1)]
-    return np.array([-1] * free_count + [2] * free_count + powers, dtype=np.int64)
+    counts = [-weight for weight in alike.count_weights]
+    activation = [] if alike.is_known else [-(2**alike.top_bit)]
+    arcs = [-1] * alike.free_count + [2] * alike.free_count
+    return np.array([*arcs, *counts, *activation], dtype=np.int64)

@@ -46,7 +46,7 @@ def _of_free_neurons(variables: Variables) -> Hamiltonian:
     bits = np.flatnonzero(is_free[structure.count_neuron])
     s = variables.count_variables[:, bits]
     scale = variables.scale
-    weight = scale * (2 * 2 ** structure.count_place[bits])  # of the bit in 2 * chi
+    weight = scale * (2 * structure.count_weight[bits])  # of the bit in 2 * chi
     y_of_s = variables.activation_variables[:, first + structure.count_neuron[bits]]
     return (
         Hamiltonian.linear(y, scale * (2 ** (structure.top_bit[is_free] + 1) - 2 * least))
@@ -64,7 +64,7 @@ def _of_known_neurons(variables: Variables) -> Hamiltonian:
     own, top = spins[:, is_known], 2 ** structure.top_bit[is_known]
     constant = own * (top * (own + 1) - _least(variables)[is_known])
     bits = np.flatnonzero(is_known[structure.count_neuron])
-    rewards = spins[:, structure.count_neuron[bits]] * 2 * 2 ** structure.count_place[bits]
+    rewards = spins[:, structure.count_neuron[bits]] * 2 * structure.count_weight[bits]
     counts = Hamiltonian.linear(variables.count_variables[:, bits], variables.scale * rewards)
     return counts + Hamiltonian.constant(variables.total(constant))
 
