@@ -154,14 +154,14 @@ def pose(
     classes, class_of = require_classes(np.asarray(y))
     codes = {"binariser": binariser, "label_code": label_code}
     levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
-    encoding = Encoding.fit(numbers, classes, shape, hidden, topology, **codes, **levels)
+    plan = Encoding.fit(numbers, classes, shape, hidden, topology, **codes, **levels)
     strengths = zip(STRENGTHS, (product_strength, margin_strength, output_strength), strict=True)
-    problem = encoding.problem(numbers, class_of, **dict(strengths), encoding=encoding)
+    problem = plan.problem(numbers, class_of, **dict(strengths), encoding=encoding)
     if torn := problem.contradictions:
         hint = "give them other inputs by more spins for each column, or leave some out"
         warnings.warn(f"{torn}; {hint}", ContradictingExamples, stacklevel=2)
     named = None if names is None else tuple(names)
-    return PosedProblem(encoding, problem, numbers.shape[1], named, target)
+    return PosedProblem(plan, problem, numbers.shape[1], named, target)
 
 
 def sidecar_of(path: str | os.PathLike[str]) -> str:

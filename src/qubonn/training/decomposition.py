@@ -28,10 +28,11 @@ TRIED = 8  # of the best samples of a block
 class BlockDecomposition:
     """An engine that sends QUBOs of at most `variable_limit` variables to any sampler.
 
-    A block has the bias and the weights of one neuron, or as many as fit, and as many examples as
-    fit then; where all fit, its QUBO is exactly the energy of the problem. Networks are compared by
-    the energy of their forward pass on all examples. After `patience` visits to each neuron without
-    progress, training starts again from another random network; the best of each start are
+    A block has the bias and the weights of one neuron, or half of them and so on, until all
+    examples whose constraints they can change fit; its QUBO is then H1 and H2 of the whole problem.
+    Where even those of one weight do not fit, it has some of these examples. Networks are compared
+    by the energy of their forward pass on all examples. After `patience` visits to each neuron
+    without progress, training starts again from another random network; the best of each start are
     returned. `sampler` may be one of ours or of dimod.
 
     >>> from qubonn.topology import Topology
@@ -86,6 +87,8 @@ class _Run:
         self.problem, self.engine, self.generator = problem, engine, generator
         self.sampler = _as_sampler(engine.sampler)
         self.following = tuple(_following(problem))
+        neurons = range(problem.topology.neuron_count)
+        self.sizes = [self._variables_of_each_example(neuron) for neuron in neurons]
         self.best: list[tuple[float, BinaryNetwork]] = []
         self._start()
 
@@ -107,6 +110,7 @@ class _Run:
         if energies[chosen] <= self.energy:
             self.network, self.energy = networks[chosen], energies[chosen]
             self.best[-1] = (self.energy, self.network)
+            self._note_sums()
         elif self.idle > self.engine.patience * len(self.following):
             self._start()
 
@@ -129,7 +133,12 @@ class _Run:
         seed = int(self.generator.integers(2**31))
         self.network = BinaryNetwork.random(self.problem.topology, seed=seed)
         self.energy, self.idle, self.queue = self._energy(self.network), 0, list[int]()
+        self._note_sums()
         self.best.append((self.energy, self.network))
+
+    def _note_sums(self) -> None:
+        self.spins = self.problem.assignment(self.network).activation_spins
+        self.sums = self.network.pre_activations_at(self.spins)
 
     def _energy(self, network: BinaryNetwork) -> float:
         return float(self.problem.certify(network).terms.total)
@@ -149,19 +158,40 @@ class _Run:
 
     def _block(self, neuron: int) -> tuple[IntVector, IntVector]:
         """Return the variables of parameters and the examples that fit the limit."""
-        own, each = self._own_parameters(neuron), self._variables_of_each_example(neuron)
-        limit, example_count = self.engine.variable_limit, self.problem.example_count
+        own, each = self._own_parameters(neuron), self.sizes[neuron]
+        limit = self.engine.variable_limit
         if limit <= each:
             raise RangeError(
                 f"variable_limit must be at least {each + 1}: a weight of neuron "
                 f"{neuron + self.problem.topology.input_count} and what follows from it in one "
                 f"example need as many variables; got {limit}"
             )
-        # at least half of the variables are for examples, unless all of them need fewer
-        room = max(limit // 2, limit - each * example_count, 1)
-        own = self.generator.permutation(own)[: min(room, limit - each)]
-        rows = self.generator.permutation(example_count)[: (limit - len(own)) // each]
-        return own, np.sort(rows)
+        own, size = self.generator.permutation(own), len(own)
+        while size >= 1:  # all examples that these weights can change, if they fit
+            rows = self._changeable(own[:size], neuron)
+            if size + each * len(rows) <= limit and len(rows):
+                return own[:size], rows
+            size //= 2
+        # otherwise some of them; at least half of the variables are for examples
+        own = own[: max(1, min(limit // 2, limit - each))]
+        rows = self.generator.permutation(self._changeable(own, neuron, or_all=True))
+        return own, np.sort(rows[: (limit - len(own)) // each])
+
+    def _changeable(self, parameters: IntVector, neuron: int, or_all: bool = False) -> IntVector:
+        """Return the examples whose energy these parameters can change; `or_all` if there is none.
+
+        A sum changes by 2 with each of its terms; beyond that, activations stay as they are, and a
+        known output that is right stays right.
+        """
+        topology, node = self.problem.topology, neuron + self.problem.topology.input_count
+        arcs = np.isin(topology.weight_of, parameters)
+        reach = 2 * np.bincount(topology.target_of[arcs], minlength=topology.node_count)
+        reach[node] += 2 * (topology.weight_count + neuron in parameters)
+        sums, spins = self.sums, self.spins[:, topology.input_count :]
+        reach = reach[topology.input_count :]
+        can_change = (np.abs(sums) <= reach) | ((sums > 0) != (spins > 0))
+        found = np.flatnonzero((can_change & (reach > 0)).any(axis=1))
+        return np.arange(len(sums)) if or_all and not len(found) else found
 
     def _own_parameters(self, neuron: int) -> IntVector:
         topology = self.problem.topology
