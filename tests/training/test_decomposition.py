@@ -12,7 +12,7 @@ from qubonn.quadratic import Samples
 from qubonn.testing import EngineContract
 from qubonn.testing.engine_contract import planted_problem
 from qubonn.training import BlockDecomposition
-from qubonn.training.decomposition import _following, _free_variables
+from qubonn.training.decomposition import _following, _free_variables, _Run
 
 LETTERS = qn.datasets.letters(seed=0)
 NETWORK_10 = qn.TrainingProblem(qn.paper.topology(10), LETTERS.train_inputs, LETTERS.train_outputs)
@@ -74,6 +74,31 @@ def test_the_qubo_of_a_block_has_the_energy_of_the_whole_problem() -> None:
             assert (problem.encode(other) == bits)[~is_free].all()
 
 
+def test_examples_that_a_block_cannot_change_keep_their_energy() -> None:
+    problem = planted_problem(qn.Topology.dense(6, 3, 2), 5)
+    engine = BlockDecomposition(variable_limit=60)
+    run = _Run(problem, engine, np.random.default_rng(3))
+    generator = np.random.default_rng(4)
+    before = residuals_by_example(problem, run.network)
+    for neuron in range(5):
+        for size in (1, 2, 3):
+            own = generator.permutation(run._own_parameters(neuron))[:size]
+            changeable = run._changeable(own, neuron)
+            for _ in range(10):
+                spins = np.append(run.network.weight_spins, run.network.bias_spins)
+                spins[own] = generator.choice([-1, 1], size=size)
+                weights, biases = np.split(spins, [problem.topology.weight_count])
+                other = qn.BinaryNetwork(problem.topology, weights, biases)
+                changed = np.flatnonzero(residuals_by_example(problem, other) != before)
+                assert set(changed) <= set(changeable)
+
+
+def residuals_by_example(problem: qn.TrainingProblem, network: qn.BinaryNetwork) -> Any:
+    rows = range(problem.example_count)
+    ones = [problem.of_examples(np.array([row])) for row in rows]
+    return np.array([one.certify(network).terms.total for one in ones])
+
+
 def test_shared_weights_free_all_neurons_that_have_them() -> None:
     topology = qn.Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1)
     inputs = np.random.default_rng(0).choice([-1, 1], size=(2, 9))
@@ -86,15 +111,14 @@ def test_a_dimod_sampler_trains_digits_block_by_block() -> None:
     X, y = load_digits(return_X_y=True)
     rows = np.flatnonzero(y < 2)[:200]
     inputs, outputs = X[rows] - 8, np.where(y[rows] == 1, 1, -1)[:, None]
-    problem = qn.TrainingProblem(qn.Topology.dense(64, 2, 1), inputs, outputs)
+    problem = qn.TrainingProblem(qn.Topology.dense(64, 1), inputs, outputs)
     engine = BlockDecomposition(
         sampler=qn.DimodSolver(qn.AnnealingSampler(), {"num_reads": 8, "num_sweeps": 100}),
-        variable_limit=500,
-        block_count=12,
+        variable_limit=400,
     )
     network = engine.solve(problem, seed=0, target_energy=0).network()
-    assert problem.variables.count > 3500
-    assert network.accuracy(problem.input_spins, problem.output_spins) >= 0.95
+    assert problem.variables.count == 1265
+    assert network.accuracy(problem.input_spins, problem.output_spins) == 1
 
 
 def test_any_sampler_of_dimod_is_wrapped() -> None:
