@@ -148,7 +148,7 @@ def test_every_encoding_has_the_lowest_energy_of_each_network(
         numbers = states[:, :parameters] @ (1 << np.arange(parameters))
         np.minimum.at(energies, numbers, problem.qubo().energy(states))
         lowest.append(energies)
-    assert np.array_equal(*lowest)
+    assert np.array_equal(lowest[0], lowest[1])
 
 
 @pytest.mark.parametrize("encoding", ["binary", "unary", 2, 3, 5])

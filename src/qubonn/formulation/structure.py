@@ -183,7 +183,7 @@ def count_weights(top_bit: int, bound: int | None) -> tuple[int, ...]:
     >>> count_weights(4, None), count_weights(4, 4), count_weights(2, 1)
     ((1, 2, 4, 8), (1, 2, 4, 4, 4), (1, 1, 1))
     """
-    total, weights = 2**top_bit - 1, []
+    total, weights = 2**top_bit - 1, list[int]()
     most = total if bound is None else min(bound, total)
     while (power := 2 ** len(weights)) <= most and sum(weights) + power <= total:
         weights.append(power)

@@ -81,6 +81,11 @@ class BlockDecomposition:
 class _Run:
     """The network of the current start, its energy, and the best network of each start."""
 
+    network: BinaryNetwork
+    energy: float
+    idle: int  # blocks since the last progress
+    queue: list[int]  # neurons to visit
+
     def __init__(
         self, problem: TrainingProblem, engine: BlockDecomposition, generator: np.random.Generator
     ) -> None:
@@ -104,8 +109,8 @@ class _Run:
         neuron = self.queue.pop()
         networks = self._block_networks(neuron, time_limit)
         energies = [self._energy(network) for network in networks]
-        order = np.lexsort((self.generator.random(len(energies)), energies))
-        chosen = int(order[0])
+        ties = self.generator.permutation(len(energies)).tolist()
+        chosen = min(range(len(energies)), key=lambda number: (energies[number], ties[number]))
         self.idle = 0 if energies[chosen] < self.energy else self.idle + 1
         if energies[chosen] <= self.energy:
             self.network, self.energy = networks[chosen], energies[chosen]
@@ -132,7 +137,7 @@ class _Run:
     def _start(self) -> None:
         seed = int(self.generator.integers(2**31))
         self.network = BinaryNetwork.random(self.problem.topology, seed=seed)
-        self.energy, self.idle, self.queue = self._energy(self.network), 0, list[int]()
+        self.energy, self.idle, self.queue = self._energy(self.network), 0, []
         self._note_sums()
         self.best.append((self.energy, self.network))
 
