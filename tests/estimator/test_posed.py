@@ -201,3 +201,12 @@ def test_a_problem_with_cycles_is_refused(tmp_path: Path) -> None:
     write_arrays(path, arrays)
     with pytest.raises(FileFormatError, match="no cycles"):
         PosedProblem.load(path)
+
+
+@pytest.mark.parametrize("encoding", ["binary", "unary", 2])
+def test_a_file_keeps_the_encoding_of_counts(tmp_path: Path, encoding: str | int) -> None:
+    made = posed(encoding=encoding)
+    made.save(tmp_path / "p.problem.npz")
+    back = PosedProblem.load(tmp_path / "p.problem.npz").problem
+    assert back.encoding == encoding
+    assert back.qubo() == made.problem.qubo()

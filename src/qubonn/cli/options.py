@@ -198,7 +198,7 @@ def _binariser(text: str) -> str | int:
     return _whole(text, ",", f"{names} or a number of thresholds", counts=(1,))[0]
 
 
-def encoding(text: str) -> str | int:
+def counts(text: str) -> str | int:
     """Return how counts become bits."""
     if text in ("binary", "unary"):
         return text

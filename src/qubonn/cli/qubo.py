@@ -44,8 +44,8 @@ from qubonn.errors import ContradictingExamples
     help="Leave outputs free, with this penalty for each wrong one.  [default: fixed]",
 )
 @click.option(
-    "--encoding",
-    type=options.encoding,
+    "--counts",
+    type=options.counts,
     default="binary",
     metavar="binary|unary|N",
     help="How counts become bits: powers of two, ones, or powers of two up to N.",
@@ -65,7 +65,7 @@ def command(
     per_class: int | None,
     alpha: float,
     free_outputs: float | None,
-    encoding: str | int,
+    counts: str | int,
     seed: int,
     out: Path,
     screen: Screen,
@@ -87,7 +87,7 @@ def command(
             **vars(networks),
             product_strength=alpha,
             output_strength=free_outputs,
-            encoding=encoding,
+            encoding=counts,
             names=table.names,
             target=table.target,
         )
