@@ -32,8 +32,8 @@ class Recording:
 
 class TestContract(EngineContract):
     def make_engine(self) -> Engine:
-        sampler = qn.SimulatedAnnealing(replica_count=16, sweep_count=100)
-        return BlockDecomposition(sampler=sampler, variable_limit=80, block_count=60)
+        sampler = qn.SimulatedAnnealing(replica_count=8, sweep_count=50)
+        return BlockDecomposition(sampler=sampler, variable_limit=80, block_count=20)
 
     def make_long_engine(self) -> Engine:
         sampler = qn.SimulatedAnnealing(replica_count=16, sweep_count=100)

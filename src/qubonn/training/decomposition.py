@@ -31,9 +31,9 @@ class BlockDecomposition:
     A block has the bias and the weights of one neuron, or half of them and so on, until all
     examples whose constraints they can change fit; its QUBO is then H1 and H2 of the whole problem.
     Where even those of one weight do not fit, it has some of these examples. Networks are compared
-    by the energy of their forward pass on all examples. After `patience` visits to each neuron
-    without progress, training starts again from another random network; the best of each start are
-    returned. `sampler` may be one of ours or of dimod.
+    by the energy of their forward pass on all examples. At energy 0, if there are no rewards, and
+    after `patience` visits to each neuron without progress, training starts again from another
+    random network; the best of each start are returned. `sampler` may be one of ours or of dimod.
 
     >>> from qubonn.topology import Topology
     >>> xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
@@ -85,6 +85,7 @@ class _Run:
     energy: float
     idle: int  # blocks since the last progress
     queue: list[int]  # neurons to visit
+    is_over: bool  # the next step begins with another network
 
     def __init__(
         self, problem: TrainingProblem, engine: BlockDecomposition, generator: np.random.Generator
@@ -94,6 +95,9 @@ class _Run:
         self.following = tuple(_following(problem))
         neurons = range(problem.topology.neuron_count)
         self.sizes = [self._variables_of_each_example(neuron) for neuron in neurons]
+        self.has_floor = problem.field.is_zero and not (
+            problem.margin_strength or problem.extra_terms
+        )
         self.best: list[tuple[float, BinaryNetwork]] = []
         self._start()
 
@@ -104,6 +108,8 @@ class _Run:
 
     def step(self, time_limit: float | None) -> None:
         """Visit the next neuron: sample its block and keep the best network that is no worse."""
+        if self.is_over:
+            self._start()
         if not self.queue:
             self.queue = self.generator.permutation(len(self.following)).tolist()
         neuron = self.queue.pop()
@@ -116,8 +122,9 @@ class _Run:
             self.network, self.energy = networks[chosen], energies[chosen]
             self.best[-1] = (self.energy, self.network)
             self._note_sums()
-        elif self.idle > self.engine.patience * len(self.following):
-            self._start()
+        is_lowest = self.has_floor and self.energy <= 0
+        if is_lowest or self.idle > self.engine.patience * len(self.following):
+            self.is_over = True
 
     def solutions(self, stop: Stop, info: dict[str, Any]) -> Solutions:
         """Return the best network of each start."""
@@ -138,6 +145,7 @@ class _Run:
         seed = int(self.generator.integers(2**31))
         self.network = BinaryNetwork.random(self.problem.topology, seed=seed)
         self.energy, self.idle, self.queue = self._energy(self.network), 0, []
+        self.is_over = False
         self._note_sums()
         self.best.append((self.energy, self.network))
 
