@@ -67,7 +67,6 @@ class Samples:
         return cls(np.ascontiguousarray(bits[order]), energies[order], stop, dict(info or {}))
 
     @classmethod
-    @reader
     def load(cls, path: str | os.PathLike[str], qubo: Qubo) -> "Samples":
         """Read what another solver found for `qubo`; energies are computed anew.
 
@@ -83,18 +82,10 @@ class Samples:
         in the file that differ from ours, by more than the offset, give a warning
         `EnergiesDiffer`: the samples may belong to another QUBO.
         """
-        from qubonn.quadratic.sample_files import read_states
-
-        name, energy = os.fspath(path), as_qubo(qubo)
-        try:
-            states = read_states(name, energy.variable_count)
-            bits = _bits(_in_order(states.values, states.variables, energy))
-            _compare(name, energy, bits, states.energies)
-            return cls.of(energy, bits)
-        except FileFormatError:
-            raise
-        except QubonnError as error:
-            raise FileFormatError(f"{name} does not hold samples of this QUBO: {error}") from error
+        energy = as_qubo(qubo)
+        bits, energies = _read(path, energy)
+        _compare(os.fspath(path), energy, bits, energies)
+        return cls.of(energy, bits)
 
     @classmethod
     def from_dimod(cls, found: "dimod.SampleSet", qubo: Qubo) -> "Samples":
@@ -139,6 +130,21 @@ class Samples:
 
     def _repr_html_(self) -> str:
         return card("Samples", samples_facts(self))
+
+
+@reader
+def _read(path: str | os.PathLike[str], qubo: Qubo) -> tuple[BitMatrix, NDArray[Any] | None]:
+    """Return the states of a file in the order of the variables, and the energies it claims."""
+    from qubonn.quadratic.sample_files import read_states
+
+    name = os.fspath(path)
+    try:
+        states = read_states(name, qubo.variable_count)
+        return _bits(_in_order(states.values, states.variables, qubo)), states.energies
+    except FileFormatError:
+        raise
+    except QubonnError as error:
+        raise FileFormatError(f"{name} does not hold samples of this QUBO: {error}") from error
 
 
 def _compare(name: str, qubo: Qubo, bits: BitMatrix, claimed: NDArray[Any] | None) -> None:
