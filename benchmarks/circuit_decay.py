@@ -17,7 +17,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 import qubonn as qn
-from circuits import FAMILIES, synthesised
+from circuits import FAMILIES, connections, synthesised
 from printing import head, show
 
 DECAYS = (0.0, 0.03, 0.1, 0.2, 0.4, 0.8)
@@ -62,18 +62,9 @@ def measured(seed: int, options: dict[str, Any]) -> tuple[float, float, float]:
     network = classifier.committee_.members[0]
     source = qn.to_verilog(classifier, name="net", inputs="uint8", lut_inputs=6)
     with TemporaryDirectory() as folder:
-        result = synthesised(source, FAMILIES["Xilinx 7"].format(top="net"), Path(folder))
-    return zeros_of(network), result["luts"], classifier.score(new, wanted)
-
-
-def zeros_of(network: qn.BinaryNetwork) -> float:
-    """Return the share of connections to hidden neurons whose parallel arcs cancel."""
-    topology = network.topology
-    is_own = topology.source_of < topology.column_count
-    pairs = topology.source_of[is_own] * topology.node_count + topology.target_of[is_own]
-    spins = network.weight_spins[topology.weight_of[is_own]]
-    _, place = np.unique(pairs, return_inverse=True)
-    return float((np.bincount(place, spins) == 0).mean())
+        result = synthesised(source, FAMILIES["Xilinx 7"], Path(folder))
+    zeros = float((connections(network) == 0).mean())
+    return zeros, result["luts"], classifier.score(new, wanted)
 
 
 def draw(curves: dict[str, list[Point]], path: Path) -> None:

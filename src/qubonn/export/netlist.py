@@ -201,7 +201,7 @@ def _columns(netlist: Netlist, nodes: list[Bits], sums: Sum) -> tuple[list[list[
         whole = [own for own in groups.values() if len(own) == netlist.counter]
         chunks = [single[k : k + netlist.counter] for k in range(0, len(single), netlist.counter)]
         for bits in whole + chunks:
-            if len(bits) < 3:
+            if len(bits) < netlist.counter:
                 columns[power] += bits
                 continue
             found, lower = _counted(netlist, bits)
@@ -214,7 +214,7 @@ def _columns(netlist: Netlist, nodes: list[Bits], sums: Sum) -> tuple[list[list[
 
 
 def _counted(netlist: Netlist, bits: Sequence[Bits]) -> tuple[list[Bits], int]:
-    """Add a counter of 3 to 6 bits, the first of which is not inverted; return bits, constant.
+    """Add a counter of bits, the first of which is not inverted; return its bits, a constant.
 
     The count of inverted bits is ``len(bits)`` minus that of the bits: all its bits inverted, and a
     constant.
@@ -228,18 +228,23 @@ def _counted(netlist: Netlist, bits: Sequence[Bits]) -> tuple[list[Bits], int]:
 
 
 def _counter(netlist: Netlist, bits: Sequence[Bits]) -> list[Bits]:
-    """Add the count of 3 to 6 bits; inverted ones come first, since any order has one count."""
+    """Add the count of 3, 5 or 6 bits; inverted ones come first, since any order has one count."""
     own = sorted(bits, key=lambda bit: not bit.is_inverted)
     return netlist.bits(netlist.add(len(bits).bit_length(), COUNT, *own))
 
 
 def _compressed(netlist: Netlist, columns: list[list[Bits]]) -> list[list[Bits]]:
-    """Return columns after one step of counters; no column of more than two bits stays as it is."""
+    """Return columns after one step of counters.
+
+    Counters of six bits remove a bit for each lookup table, those of fewer bits less: they wait
+    until no column has six. Of four bits, three are counted, so that two stay.
+    """
     found: list[list[Bits]] = [[] for _ in range(len(columns) + 2)]
+    longest = min(netlist.counter, max(map(len, columns)))
     for power, column in enumerate(columns):
+        size = longest if longest == netlist.counter else {5: 5, 4: 3, 3: 3}.get(len(column), 6)
         place = 0
-        while len(column) - place >= 3:
-            size = min(netlist.counter, len(column) - place)
+        while len(column) - place >= size:
             for digit, bit in enumerate(_counter(netlist, column[place : place + size])):
                 found[power + digit].append(bit)
             place += size
