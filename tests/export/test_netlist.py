@@ -34,7 +34,9 @@ def test_three_inputs_are_counted_in_four_ways_at_most() -> None:
 
 
 def test_counters_of_six_need_fewer_stages_than_counters_of_three() -> None:
-    of_three, of_six = (pipelined(netlist(784, 9, 2, counter=c), "inputs", "net")[1] for c in (3, 6))
+    of_three, of_six = (
+        pipelined(netlist(784, 9, 2, counter=c), "inputs", "net")[1] for c in (3, 6)
+    )
     assert of_six < of_three
 
 

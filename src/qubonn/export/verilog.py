@@ -5,9 +5,7 @@ pipelined and serial.
 """
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -23,7 +21,7 @@ from qubonn.export.netlist import COUNT, netlist_of
 from qubonn.export.serial import SerialMachine, serial_machine
 from qubonn.export.stimuli import Vectors, vectors_of
 from qubonn.export.verilog_text import Port, combinational, module_name, pipelined
-from qubonn.storage import write_whole
+from qubonn.files import write_folder
 
 Style = Literal["combinational", "pipelined", "serial"]
 COUNTERS = {4: 3, 6: 6}  # bits that are counted together, by the inputs of a lookup table
@@ -66,7 +64,7 @@ def to_verilog(
     design = _design(circuit_of(parts), features, style, module_name(name), *sizes)
     files = _files(design, parts, name, require_count("vectors", vectors), folder is not None)
     if folder is not None:
-        _write_all(Path(folder), files)
+        write_folder(folder, files)
     return files[f"{module_name(name)}.v"]
 
 
@@ -201,25 +199,3 @@ def _hex_lines(design: Design, vectors: Vectors) -> str:
                 place += width
         lines.append(f"{number:0{-(-place // 4)}x}\n")
     return "".join(lines)
-
-
-def _write_all(folder: Path, files: dict[str, str]) -> None:
-    """Write all files or none."""
-    is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
-    try:
-        for name, text in files.items():
-            path = folder / name
-            was_there = path.exists()
-            write_whole(path, text.encode("utf-8"))
-            if not was_there:
-                written.append(path)
-    except BaseException:
-        for path in written:
-            with suppress(OSError):
-                path.unlink()
-        if is_new:
-            with suppress(OSError):
-                folder.rmdir()
-        raise

@@ -120,7 +120,9 @@ class _Printed:
         if is_count:
             kind = f"{self.name}_count{len(own)}"
             mask = (1 << sum(bits.is_inverted for bits in arguments)) - 1
-            return f"{wire}; {kind} #({mask}) c{number} ({{{', '.join(reversed(shown))}}}, n{number});"
+            return (
+                f"{wire}; {kind} #({mask}) c{number} ({{{', '.join(reversed(shown))}}}, n{number});"
+            )
         about = f"  // {comment(operation.about)}" if operation.about else ""
         return f"{wire} = {operation.text.format(*shown)};{about}"
 
