@@ -38,6 +38,7 @@ DECAYS = {"digits": (0.0, 0.03, 0.1, 0.2, 0.4, 0.8), "MNIST": (0.03, 0.07, 0.1, 
 WIDTHS = {"digits": (8, 16, 32, 64), "MNIST": (16, 32, 64, 128)}
 LEVELS = {"digits": (3, 5), "MNIST": (3,)}
 HIDDEN = {"digits": 64, "MNIST": 320}
+TICKS = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)  # of the picture
 Point = tuple[float, float]  # lookup tables, accuracy
 
 
@@ -106,7 +107,11 @@ def draw(data: str, curves: dict[str, list[Point]], path: Path) -> None:
         ylabel="per cent of images left out",
         title=f"{data}: weight decay against width",
     )
-    axes.grid(alpha=0.3, which="both")
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in TICKS if low <= tick <= high]
+    axes.set_xticks(ticks, labels=[f"{tick:,}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=150)
 
