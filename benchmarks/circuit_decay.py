@@ -35,7 +35,7 @@ from circuits import (
 from printing import head, show
 
 DECAYS = {"digits": (0.0, 0.03, 0.1, 0.2, 0.4, 0.8), "MNIST": (0.03, 0.07, 0.1, 0.15, 0.2, 0.3)}
-WIDTHS = {"digits": (8, 16, 32, 64), "MNIST": (16, 32, 64, 128)}
+WIDTHS = {"digits": (8, 16, 32, 64), "MNIST": (16, 32)}
 LEVELS = {"digits": (3, 5), "MNIST": (3,)}
 HIDDEN = {"digits": 64, "MNIST": 320}
 TICKS = (500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)  # of the picture
