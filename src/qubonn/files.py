@@ -69,6 +69,27 @@ def write_whole(path: Source, data: bytes) -> None:
     _sync_directory(target.parent)
 
 
+def write_folder(folder: Source, files: dict[str, str]) -> None:
+    """Write all texts into a folder, or none."""
+    own = Path(folder)
+    is_new = not own.exists()
+    own.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    try:
+        for name, text in files.items():
+            was_there = (own / name).exists()
+            write_whole(own / name, text.encode("utf-8"))
+            if not was_there:
+                written.append(own / name)
+    except BaseException:
+        with suppress(OSError):
+            for path in written:
+                path.unlink()
+            if is_new:
+                own.rmdir()
+        raise
+
+
 def _write_straight(target: Path, data: bytes) -> None:
     """Write to a device, or to a pipe that has a reader."""
     deadline = time.monotonic() + PIPE_SECONDS

@@ -72,10 +72,29 @@ def test_verilog_is_a_folder_whose_test_bench_passes(
         (["--to", "onnx", "--scale", "2"], "--scale does not go with --to onnx"),
         (["--to", "c", "--style", "serial"], "--style does not go with --to c"),
         (["--to", "verilog", "--main"], "--main does not go with --to verilog"),
-        (["--to", "verilog", "--numbers", "float"], "inputs of a circuit must be 'bits' or one"),
+        (["--to", "verilog", "--numbers", "float"], "inputs must be 'bits' or one"),
         (["--to", "rust"], "rust"),
         ([], "--to"),
     ],
 )
 def test_wrong_usage_ends_with_2(model: Path, call: Call, arguments: list[str], words: str) -> None:
     assert words in call("export", model, *arguments, code=2).stderr
+
+
+def test_micropython_is_one_file_beside_the_model(
+    model: Path, call_json: Callable[..., dict[str, Any]]
+) -> None:
+    options = ["--to", "micropython", "--numbers", "uint8", "--scale", "10"]
+    said = call_json("export", model, *options)
+    assert Path(said["written"]).name == "flowers.py"
+    module: dict[str, Any] = {}
+    exec(Path(said["written"]).read_text(), module)
+    assert module["class_index"](module["binarise"]([51, 35, 14, 2])) in range(3)
+
+
+def test_a_sketch_is_a_folder_with_its_header(
+    model: Path, call_json: Callable[..., dict[str, Any]]
+) -> None:
+    said = call_json("export", model, "--to", "arduino", "--numbers", "int16", "-o", "blink")
+    names = {path.name for path in Path(said["written"]).iterdir()}
+    assert names == {"blink.ino", "blink.h"}

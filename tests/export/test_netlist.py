@@ -6,7 +6,7 @@ import pytest
 import qubonn as qn
 from qubonn.export.circuit import circuit_of
 from qubonn.export.model import exported
-from qubonn.export.netlist import FULL, Netlist, netlist_of
+from qubonn.export.netlist import COUNT, Netlist, netlist_of
 from qubonn.export.verilog_text import pipelined
 
 
@@ -26,14 +26,17 @@ def test_three_inputs_are_counted_in_four_ways_at_most() -> None:
     first = [
         operation
         for operation in found.operations
-        if operation.text == FULL and all(bits.operation == 0 for bits in operation.arguments)
+        if operation.text == COUNT and all(bits.operation == 0 for bits in operation.arguments)
     ]
     assert len(first) == 4 * 4  # groups x ways; 64 neurons would have 4 * 64
-    assert not any(operation.arguments[0].is_inverted for operation in first)
+    inverted = [[bits.is_inverted for bits in operation.arguments] for operation in first]
+    assert all(sorted(own, reverse=True) == own for own in inverted)  # the first ones
 
 
 def test_counters_of_six_need_fewer_stages_than_counters_of_three() -> None:
-    of_three, of_six = (pipelined(netlist(90, 9, 2, counter=c), "inputs")[1] for c in (3, 6))
+    of_three, of_six = (
+        pipelined(netlist(784, 9, 2, counter=c), "inputs", "net")[1] for c in (3, 6)
+    )
     assert of_six < of_three
 
 

@@ -1,4 +1,4 @@
-"""``qubonn export``: a model -> a C header for devices, ONNX for runtimes, Verilog for chips."""
+"""``qubonn export``: a model -> C or MicroPython for devices, ONNX, Verilog for chips."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -6,16 +6,25 @@ from typing import Any, Literal
 import click
 
 import qubonn as qn
+from qubonn import export
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
 
-SUFFIX = {"c": ".h", "onnx": ".onnx", "verilog": ""}  # Verilog is a folder of files
+SUFFIX = {
+    "c": ".h",
+    "arduino": "",
+    "micropython": ".py",
+    "onnx": ".onnx",
+    "verilog": "",
+}  # no ending: a folder
 OPTIONS = {
     "c": ("numbers", "scale", "with_main"),
+    "arduino": ("numbers", "scale"),
+    "micropython": ("numbers", "scale"),
     "onnx": ("form", "from_numbers"),
     "verilog": ("numbers", "scale", "style", "word", "lut_inputs"),
 }
-Target = Literal["c", "onnx", "verilog"]
+Target = Literal["c", "arduino", "micropython", "onnx", "verilog"]
 
 
 @click.command(
@@ -25,6 +34,7 @@ Target = Literal["c", "onnx", "verilog"]
   qubonn export model.qubonn --to c
   qubonn export model.qubonn --to c --name letters --numbers uint8 --main -o letters.h
   gcc -O2 -x c -DLETTERS_MAIN letters.h -o letters
+  qubonn export model.qubonn --to micropython --numbers uint8 --scale 10
   qubonn export model.qubonn --to onnx --form int8 -o model.onnx
   qubonn export model.qubonn --to verilog --style serial --numbers uint8 -o chip"""
 )
@@ -34,13 +44,13 @@ Target = Literal["c", "onnx", "verilog"]
 @click.option(
     "--numbers",
     type=click.Choice(["uint8", "int8", "uint16", "int16", "int32", "float"]),
-    help="C, Verilog: read numbers of this type and binarise them.",
+    help="All but ONNX: read numbers of this type and binarise them.",
 )
 @click.option(
     "--scale",
     type=click.IntRange(1),
     default=1,
-    help="C, Verilog: the whole numbers are the columns of the training data times SCALE.",
+    help="All but ONNX: the whole numbers are the columns of the training data times SCALE.",
 )
 @click.option("--main", "with_main", is_flag=True, help="C: add a program that reads examples.")
 @click.option(
@@ -71,7 +81,7 @@ Target = Literal["c", "onnx", "verilog"]
     "-o",
     "--out",
     type=options.NewFile("", dir_okay=True),
-    help="File to write, or folder of Verilog.  [default: MODEL with .h, .onnx or no ending]",
+    help="File to write, or folder of Verilog or Arduino.  [default: MODEL with its ending]",
 )
 @options.screen
 def command(
@@ -89,27 +99,32 @@ def command(
     out: Path | None,
     screen: Screen,
 ) -> None:
-    """Write a model as C, ONNX or Verilog.
+    """Write a model as C, an Arduino sketch, MicroPython, ONNX or Verilog.
 
     C: one C99 header without libraries, floating point or allocation, which computes with XNOR
-    and popcount. ONNX: a graph for onnxruntime and others (needs the package onnx). Verilog: a
-    folder with a module, a test bench that checks itself, and a README.
+    and popcount. Arduino: a folder with this header and a sketch that answers on the serial line.
+    MicroPython: one file of whole numbers. ONNX: a graph for onnxruntime and others (needs the
+    package onnx). Verilog: a folder with a module, a test bench that checks itself, and a README.
     """
     target = out or model.with_suffix(SUFFIX[to])
-    if target.suffix != SUFFIX[to] and to != "verilog":
+    if SUFFIX[to] not in ("", target.suffix):
         raise click.UsageError(f"--to {to} writes a file that ends in {SUFFIX[to]}; got {target}")
     _refuse_options_of_others(to)
     trained, title = qn.load(model), name or model.stem
     inputs: Any = numbers or "bits"
     if to == "c":
         qn.to_c(trained, target, name=title, inputs=inputs, scale=scale, with_main=with_main)
+    elif to == "arduino":
+        export.to_arduino(trained, target, name=name, inputs=inputs, scale=scale)
+    elif to == "micropython":
+        export.to_micropython(trained, target, name=title, inputs=inputs, scale=scale)
     elif to == "onnx":
         inputs = "numbers" if from_numbers else "spins"
         qn.to_onnx(trained, target, form=form, inputs=inputs, name=title)
     else:
         how = {"style": style, "word": word, "lut_inputs": int(lut_inputs)}
         qn.to_verilog(trained, target, name=title, inputs=inputs, scale=scale, **how)
-    size = sum(path.stat().st_size for path in ([target] if to != "verilog" else target.iterdir()))
+    size = sum(path.stat().st_size for path in ([target] if SUFFIX[to] else target.iterdir()))
     screen.facts(("written", f"{target}, {size:,} bytes"))
     screen.document(model=str(model), written=str(target), to=to, bytes=size)
 

@@ -5,6 +5,7 @@ BinaryNetwork, Committee or QuboClassifier -> C source.  Paper, eq:activation.
 
 import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,6 +18,7 @@ from qubonn.errors import RangeError
 from qubonn.export.c_text import CArray, identifier, number, template
 from qubonn.export.features import feature_levels, feature_notes, require_planes
 from qubonn.export.model import Classes, Comparisons, Exported, exported, float32_levels
+from qubonn.files import write_folder
 from qubonn.inference.c_layout import WORD, BitLayout, packed
 from qubonn.storage import write_whole
 from qubonn.topology.blocks import threshold_digits
@@ -69,6 +71,33 @@ def to_c(
     )
     if path is not None:
         write_whole(path, source.encode("ascii"))
+    return source
+
+
+def to_arduino(
+    model: object,
+    folder: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    inputs: Inputs = "bits",
+    scale: int = 1,
+) -> str:
+    """Write an Arduino sketch to a folder: the header of `to_c`, and a program that uses it.
+
+    The program reads examples from the serial line and answers with classes. Arduino wants the
+    folder's name for the program, so that `name`, of the header, is this by default. Returns the
+    program.
+    """
+    stem = Path(os.path.abspath(folder)).name
+    prefix = identifier(stem if name is None else name)
+    if inputs == "float":
+        raise RangeError("inputs of a sketch must be whole numbers; got 'float': choose a scale")
+    header = to_c(model, name=prefix, inputs=inputs, scale=scale)
+    known = {"name": prefix, "title": stem if name is None else name, "version": __version__}
+    known |= {"features": "" if inputs == "bits" else inputs}
+    has_labels = exported(model).classes is not None
+    source: str = template("sketch.ino.in").render(known, has_labels=has_labels)
+    write_folder(folder, {f"{prefix}.h": header, f"{stem}.ino": source})
     return source
 
 

@@ -76,8 +76,7 @@ def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
         return None
     if inputs not in get_args(Numbers):
         raise RangeError(
-            f"inputs of a circuit must be 'bits' or one of {', '.join(get_args(Numbers))}; "
-            f"got {inputs!r}"
+            f"inputs must be 'bits' or one of {', '.join(get_args(Numbers))}; got {inputs!r}"
         )
     if isinstance(model.encoder, BitPlanes):
         return _planes(model, model.encoder, inputs, scale)

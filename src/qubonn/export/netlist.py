@@ -14,12 +14,6 @@ from qubonn.encoding.table_encoder import EQUAL, MISSING
 from qubonn.export.circuit import Circuit, Sum
 from qubonn.export.features import BIT, Comparison, Features
 
-FULL = "{{{0} & {1} | {2} & ({0} ^ {1}), {0} ^ {1} ^ {2}}}"  # counts three bits
-HALF = "{{{0} & {1}, {0} ^ {1}}}"
-# two counts, low bits first; the carry of their low bits is one more bit to count
-JOINED = "{{{1} & {3} | {0} & {2} & ({1} ^ {3}), {1} ^ {3} ^ {0} & {2}, {0} ^ {2}}}"
-JOINED_TO_ONE = "{{{1} & {0} & {2}, {1} ^ {0} & {2}, {0} ^ {2}}}"
-
 
 class Bits(NamedTuple):
     """Bits of the result of an operation; one of them inverted perhaps."""
@@ -35,7 +29,10 @@ class Bits(NamedTuple):
 
 @dataclass(frozen=True)
 class Operation:
-    """A Verilog expression with ``{0}``, ``{1}``, ... for its arguments; `depth` in counters."""
+    """A Verilog expression with ``{0}``, ``{1}``, ... for its arguments; `depth` in counters.
+
+    Where `text` is `COUNT`, a module that counts the arguments.
+    """
 
     width: int
     text: str
@@ -45,6 +42,7 @@ class Operation:
 
 
 INPUTS = Bits(0)  # the operation that stands for the inputs
+COUNT = "count"
 
 
 @dataclass
@@ -203,7 +201,7 @@ def _columns(netlist: Netlist, nodes: list[Bits], sums: Sum) -> tuple[list[list[
         whole = [own for own in groups.values() if len(own) == netlist.counter]
         chunks = [single[k : k + netlist.counter] for k in range(0, len(single), netlist.counter)]
         for bits in whole + chunks:
-            if len(bits) < 3:
+            if len(bits) < netlist.counter:
                 columns[power] += bits
                 continue
             found, lower = _counted(netlist, bits)
@@ -216,7 +214,7 @@ def _columns(netlist: Netlist, nodes: list[Bits], sums: Sum) -> tuple[list[list[
 
 
 def _counted(netlist: Netlist, bits: Sequence[Bits]) -> tuple[list[Bits], int]:
-    """Add a counter of 3 to 6 bits, the first of which is not inverted; return bits, constant.
+    """Add a counter of bits, the first of which is not inverted; return its bits, a constant.
 
     The count of inverted bits is ``len(bits)`` minus that of the bits: all its bits inverted, and a
     constant.
@@ -230,39 +228,23 @@ def _counted(netlist: Netlist, bits: Sequence[Bits]) -> tuple[list[Bits], int]:
 
 
 def _counter(netlist: Netlist, bits: Sequence[Bits]) -> list[Bits]:
-    """Add the count of 3 to 6 bits, in operations on bits that map to few tables."""
-    if len(bits) == 3:
-        return _full(netlist, bits, depth=1)
-    first, rest = _full(netlist, bits[:3], depth=0), bits[3:]
-    if len(rest) == 1:
-        result = netlist.add(3, JOINED_TO_ONE, *first, *rest)
-    else:
-        if len(rest) == 3:
-            second = _full(netlist, rest, depth=0)
-        else:
-            second = _places(netlist.add(2, HALF, *rest, depth=0), 2)
-        result = netlist.add(3, JOINED, *first, *second)
-    return _places(result, 3)
-
-
-def _full(netlist: Netlist, bits: Sequence[Bits], depth: int) -> list[Bits]:
-    """Add the count of three bits; that of inverted bits is inverted."""
-    is_inverted = bits[0].is_inverted
-    own = [bit.inverted() if is_inverted else bit for bit in bits]
-    return _places(netlist.add(2, FULL, *own, depth=depth), 2, is_inverted)
-
-
-def _places(result: Bits, width: int, is_inverted: bool = False) -> list[Bits]:
-    return [Bits(result.operation, place, is_inverted) for place in range(width)]
+    """Add the count of 3, 5 or 6 bits; inverted ones come first, since any order has one count."""
+    own = sorted(bits, key=lambda bit: not bit.is_inverted)
+    return netlist.bits(netlist.add(len(bits).bit_length(), COUNT, *own))
 
 
 def _compressed(netlist: Netlist, columns: list[list[Bits]]) -> list[list[Bits]]:
-    """Return columns after one step of counters; no column of more than two bits stays as it is."""
+    """Return columns after one step of counters.
+
+    Counters of six bits remove a bit for each lookup table, those of fewer bits less: they wait
+    until no column has six. Of four bits, three are counted, so that two stay.
+    """
     found: list[list[Bits]] = [[] for _ in range(len(columns) + 2)]
+    longest = min(netlist.counter, max(map(len, columns)))
     for power, column in enumerate(columns):
+        size = longest if longest == netlist.counter else {5: 5, 4: 3, 3: 3}.get(len(column), 6)
         place = 0
-        while len(column) - place >= 3:
-            size = min(netlist.counter, len(column) - place)
+        while len(column) - place >= size:
             for digit, bit in enumerate(_counter(netlist, column[place : place + size])):
                 found[power + digit].append(bit)
             place += size

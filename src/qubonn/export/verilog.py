@@ -5,9 +5,7 @@ pipelined and serial.
 """
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,16 +17,15 @@ from qubonn.export.c_text import template
 from qubonn.export.circuit import Circuit, circuit_of
 from qubonn.export.features import Features, Numbers, features_of
 from qubonn.export.model import Exported, exported
-from qubonn.export.netlist import netlist_of
+from qubonn.export.netlist import COUNT, netlist_of
 from qubonn.export.serial import SerialMachine, serial_machine
 from qubonn.export.stimuli import Vectors, vectors_of
 from qubonn.export.verilog_text import Port, combinational, module_name, pipelined
-from qubonn.storage import write_whole
+from qubonn.files import write_folder
 
 Style = Literal["combinational", "pipelined", "serial"]
 COUNTERS = {4: 3, 6: 6}  # bits that are counted together, by the inputs of a lookup table
 VECTORS = 500  # of a test bench
-MOST_OPERATIONS = 2_000_000
 
 
 def to_verilog(
@@ -63,10 +60,11 @@ def to_verilog(
     if lut_inputs not in COUNTERS:
         raise RangeError(f"lut_inputs must be 4 or 6; got {lut_inputs!r}")
     features = features_of(parts, inputs, require_count("scale", scale))
-    design = _design(circuit_of(parts), features, style, require_count("word", word), lut_inputs)
+    sizes = require_count("word", word), lut_inputs
+    design = _design(circuit_of(parts), features, style, module_name(name), *sizes)
     files = _files(design, parts, name, require_count("vectors", vectors), folder is not None)
     if folder is not None:
-        _write_all(Path(folder), files)
+        write_folder(folder, files)
     return files[f"{module_name(name)}.v"]
 
 
@@ -81,6 +79,7 @@ class Design:
     latency: int = 0  # clocks
     machine: SerialMachine | None = None
     facts: list[tuple[str, str]] = field(default_factory=list)
+    counters: list[int] = field(default_factory=list)  # sizes of modules that count bits
 
     @property
     def source(self) -> Port:
@@ -125,7 +124,12 @@ class Design:
 
 
 def _design(
-    circuit: Circuit, features: Features | None, style: Style, word: int, lut_inputs: int
+    circuit: Circuit,
+    features: Features | None,
+    style: Style,
+    module: str,
+    word: int,
+    lut_inputs: int,
 ) -> Design:
     if style == "serial":
         machine = serial_machine(circuit, features, word)
@@ -133,16 +137,19 @@ def _design(
     netlist = netlist_of(circuit, features, COUNTERS[lut_inputs])
     source = "inputs" if features is None else "features"
     facts = [("counters and sums", f"{len(netlist.operations):,}, shared {netlist.uses:,} times")]
+    counts = [operation for operation in netlist.operations if operation.text == COUNT]
+    parts = facts, sorted({len(operation.arguments) for operation in counts})
     if style == "combinational":
-        return Design(style, circuit, features, combinational(netlist, source), facts=facts)
-    lines, latency = pipelined(netlist, source)
+        lines = combinational(netlist, source, module)
+        return Design(style, circuit, features, lines, 0, None, *parts)
+    lines, latency = pipelined(netlist, source, module)
     shift = f"{{valid[{latency - 2}:0], in_valid}}" if latency > 1 else "in_valid"
     lines += [
         f"reg [{latency - 1}:0] valid = {latency}'d0;",
         f"always @(posedge clk) valid <= rst ? {latency}'d0 : {shift};",
         f"assign out_valid = valid[{latency - 1}];",
     ]
-    return Design(style, circuit, features, lines, latency, facts=facts)
+    return Design(style, circuit, features, lines, latency, None, *parts)
 
 
 def _files(
@@ -192,25 +199,3 @@ def _hex_lines(design: Design, vectors: Vectors) -> str:
                 place += width
         lines.append(f"{number:0{-(-place // 4)}x}\n")
     return "".join(lines)
-
-
-def _write_all(folder: Path, files: dict[str, str]) -> None:
-    """Write all files or none."""
-    is_new = not folder.exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
-    try:
-        for name, text in files.items():
-            path = folder / name
-            was_there = path.exists()
-            write_whole(path, text.encode("utf-8"))
-            if not was_there:
-                written.append(path)
-    except BaseException:
-        for path in written:
-            with suppress(OSError):
-                path.unlink()
-        if is_new:
-            with suppress(OSError):
-                folder.rmdir()
-        raise

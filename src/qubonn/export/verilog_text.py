@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from qubonn.export.c_text import comment, identifier
-from qubonn.export.netlist import Bits, Netlist
+from qubonn.export.netlist import COUNT, Bits, Netlist, Operation
 
 STAGE_DEPTH = 2  # counters, one after the other, between two registers
 RESERVED = """
@@ -66,17 +66,18 @@ def bounds(width: int) -> str:
     return f"[{width - 1}:0] " if width > 1 else ""
 
 
-def combinational(netlist: Netlist, source: str) -> list[str]:
-    """Return the lines between the ports and the end of a module."""
-    return _Printed(netlist, source, stages=None).lines
+def combinational(netlist: Netlist, source: str, name: str) -> list[str]:
+    """Return the lines between the ports and the end of the module `name`."""
+    return _Printed(netlist, source, name, stages=None).lines
 
 
-def pipelined(netlist: Netlist, source: str) -> tuple[list[str], int]:
+def pipelined(netlist: Netlist, source: str, name: str) -> tuple[list[str], int]:
     """Return the lines of a module with registers, and its latency in clocks."""
     stages = _stages(netlist)
     last = max((stages[bits.operation] for bits in netlist.results.values()), default=0)
-    printed = _Printed(netlist, source, stages, last + 1)
-    return [*printed.lines, *printed.registers()], last + 1
+    printed = _Printed(netlist, source, name, stages, last + 1)
+    declared, moved = printed.registers()
+    return [*declared, *printed.lines, *moved], last + 1
 
 
 def _stages(netlist: Netlist) -> list[int]:
@@ -98,30 +99,42 @@ class _Printed:
     """The text of a netlist; without `stages` no registers."""
 
     def __init__(
-        self, netlist: Netlist, source: str, stages: list[int] | None, last: int = 0
+        self, netlist: Netlist, source: str, name: str, stages: list[int] | None, last: int = 0
     ) -> None:
-        self.netlist, self.source = netlist, source
+        self.netlist, self.source, self.name = netlist, source, name
         self.stages = stages or [0] * len(netlist.operations)
         self.delays: dict[int, int] = defaultdict(int)  # registers after an operation
         self.lines: list[str] = []
         for number, operation in enumerate(netlist.operations[1:], start=1):
             if operation.arguments:
-                shown = [self._shown(bits, self.stages[number]) for bits in operation.arguments]
-                about = f"  // {comment(operation.about)}" if operation.about else ""
-                text = operation.text.format(*shown)
-                self.lines.append(f"wire {bounds(operation.width)}n{number} = {text};{about}")
-        for name, bits in netlist.results.items():
-            self.lines.append(f"assign {name} = {self._shown(bits, last)};")
+                self.lines.append(self._line(number, operation))
+        for port, bits in netlist.results.items():
+            self.lines.append(f"assign {port} = {self._shown(bits, last)};")
 
-    def registers(self) -> list[str]:
-        """Return registers that delay results until the stages that use them."""
+    def _line(self, number: int, operation: Operation) -> str:
+        """Return the declaration of a result; a counter inverts its first arguments itself."""
+        is_count, arguments = operation.text == COUNT, operation.arguments
+        own = [bits._replace(is_inverted=False) for bits in arguments] if is_count else arguments
+        shown = [self._shown(bits, self.stages[number]) for bits in own]
+        wire = f"wire {bounds(operation.width)}n{number}"
+        if is_count:
+            kind = f"{self.name}_count{len(own)}"
+            mask = (1 << sum(bits.is_inverted for bits in arguments)) - 1
+            return (
+                f"{wire}; {kind} #({mask}) c{number} ({{{', '.join(reversed(shown))}}}, n{number});"
+            )
+        about = f"  // {comment(operation.about)}" if operation.about else ""
+        return f"{wire} = {operation.text.format(*shown)};{about}"
+
+    def registers(self) -> tuple[list[str], list[str]]:
+        """Return registers that delay results until the stages that use them, and what they do."""
         declared, moved = [], []
         for number, count in sorted(self.delays.items()):
             width = self.netlist.operations[number].width
             names = [self._name(number, delay) for delay in range(count + 1)]
             declared.append(f"reg {bounds(width)}{', '.join(names[1:])};")
             moved += [f"    {new} <= {old};" for old, new in pairwise(names)]
-        return [*declared, "always @(posedge clk) begin", *moved, "end"]
+        return declared, ["always @(posedge clk) begin", *moved, "end"]
 
     def _shown(self, bits: Bits, stage: int) -> str:
         operation = self.netlist.operations[bits.operation]
