@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo
-from qubonn.samplers.replicas import Replicas, random_states
+from qubonn.samplers.replicas import PackedQubo, Replicas, random_states
 
 REPLICAS, SWEEPS = 64, 20  # of the quench; much less work than an anneal
+LARGE, FEWER, SHORTER = 20_000, 16, 5  # with so many variables so few replicas and sweeps do
 
 
 def geometric(hottest: float, coldest: float, sweep_count: int) -> NDArray[np.float64]:
@@ -28,30 +29,36 @@ def geometric(hottest: float, coldest: float, sweep_count: int) -> NDArray[np.fl
     return hottest * (coldest / hottest) ** steps
 
 
-def default_temperatures(qubo: Qubo) -> tuple[float, float]:
+def default_temperatures(qubo: Qubo | PackedQubo) -> tuple[float, float]:
     """Return temperatures between which annealing this QUBO pays.
 
     Some random states are quenched (sweeps at temperature zero). The hottest temperature is the
     median size of the nonzero energy changes that single flips offer there: a typical barrier is
     then crossed in one try out of three. The coldest is a seventh of the smallest sizes (5 %
-    quantile): such a step up is taken once in a thousand tries, so the end is frozen.
+    quantile): such a step up is taken once in a thousand tries, so the end is frozen. Where every
+    flip breaks a penalty, all sizes are large, and small costs decide only which flip is taken: it
+    is then a seventh of the difference between small sizes (5 % and 25 % quantiles).
 
     >>> default_temperatures(Qubo.of([0, 1], [0, 1], [-7, 14], variable_count=2))
     (10.5, 1.0)
     """
     # one full block, so that the number of threads does not matter
-    replicas = Replicas(qubo, random_states(qubo, REPLICAS, seed=0), seed=0, lanes=REPLICAS)
-    replicas.advance(np.zeros(SWEEPS))
+    problem = qubo if isinstance(qubo, PackedQubo) else PackedQubo(qubo)
+    is_large = problem.qubo.variable_count >= LARGE
+    count, sweep_count = (FEWER, SHORTER) if is_large else (REPLICAS, SWEEPS)
+    replicas = Replicas(problem, random_states(problem.qubo, count, seed=0), seed=0, lanes=count)
+    replicas.advance(np.zeros(sweep_count))
     sizes = replicas.changes()
     sizes = sizes[sizes > 1e-6 * sizes.max(initial=0.0)]
     if not sizes.size:
         return 1.0, 0.1  # a flat energy: any temperature will do
-    hottest, small = float(np.median(sizes)), float(np.quantile(sizes, 0.05))
-    return hottest, min(small / 7, hottest)
+    small, larger, hottest = (float(size) for size in np.quantile(sizes, [0.05, 0.25, 0.5]))
+    scale = min(small, larger - small) if larger - small > 1e-3 * small else small
+    return hottest, min(scale / 7, hottest)
 
 
 def chosen_temperatures(
-    qubo: Qubo, hottest: float | None, coldest: float | None
+    qubo: Qubo | PackedQubo, hottest: float | None, coldest: float | None
 ) -> tuple[float, float]:
     """Return the given temperatures; a missing one comes from the QUBO, adapted to the other."""
     if hottest is not None and coldest is not None:

@@ -23,6 +23,7 @@ from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.samplers import Sampler
+from qubonn.samplers.running import REPLICAS
 from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
 from qubonn.training.result import TrainingResult
 
@@ -102,8 +103,9 @@ def _start(
     name = require_warm_starts(solver)
     if name == "initial_networks":
         return {name: networks}
-    states = np.stack([problem.encode(network) for network in networks[: solver.replica_count]])
-    return {name: np.resize(states, (solver.replica_count, states.shape[1]))}
+    count = solver.replica_count or REPLICAS
+    states = np.stack([problem.encode(network) for network in networks[:count]])
+    return {name: np.resize(states, (count, states.shape[1]))}
 
 
 def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
