@@ -6,11 +6,12 @@ each variable in each step, geometric cooling.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
 from qubonn.checks import require_count
+from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.cooling import Cooling
 from qubonn.samplers.replicas import PackedQubo, Replicas
@@ -29,8 +30,11 @@ class Annealer(ABC):
     coldest: float | None = None
     polish: bool | None = None
     thread_count: int | None = None
+    device: Literal["cpu", "gpu"] = "cpu"
 
     def __post_init__(self) -> None:
+        if self.device not in ("cpu", "gpu"):
+            raise RangeError(f"device must be 'cpu' or 'gpu'; got {self.device!r}")
         for name in ("replica_count", "sweep_count", "thread_count"):
             if getattr(self, name) is not None:
                 require_count(name, getattr(self, name))
@@ -65,10 +69,13 @@ class Annealer(ABC):
         so the samples depend on the clock, unless all `sweep_count` sweeps fit.
         """
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
-        problem = PackedQubo(qubo, self.thread_count)
+        problem = PackedQubo(qubo, self.thread_count, device=self.device)
         run = Run(self, problem, watch, require_seed(seed), initial_states)
         stop = run.sample() or Stop.FINISHED
-        info = {"hottest": run.ends[0], "coldest": run.ends[1], "sweeps": run.replicas.sweep}
+        info: dict[str, Any] = {"hottest": run.ends[0], "coldest": run.ends[1]}
+        info["sweeps"] = run.replicas.sweep
+        if problem.gpu is not None:
+            info["device"] = problem.gpu.name
         info |= {"replicas": run.replicas.count} | self._records(run.replicas)
         found = run.replicas.samples(run.row_count, stop, info)
         return Samples(found.bits, found.energies, stop, info | {"seconds": watch.seconds})
@@ -89,7 +96,7 @@ class Annealer(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedAnnealing(Annealer):
-    """Metropolis annealing of many replicas side by side, on the CPU.
+    """Metropolis annealing of many replicas side by side, on the CPU or a GPU.
 
     A sweep proposes every variable once, in a fixed, shuffled order (count bits proposed one after
     the other do worse). Without a time limit there are 1,000 replicas and 1,000 sweeps if no other
@@ -97,7 +104,8 @@ class SimulatedAnnealing(Annealer):
     not given are computed from the QUBO. Unless both are given, or if `polish` is True, the samples
     are then improved: each descends to a local minimum, and the best are the start of tabu
     searches, which find their way where penalties hide small costs. The result depends on the seed
-    only, not on `thread_count` (default: all cores); with a time limit on the clock too.
+    only, not on `thread_count` (default: all cores); with a time limit on the clock too. With
+    ``device="gpu"`` the sweeps run on a device of OpenCL, with the same samples, bit for bit.
 
     >>> qubo = Qubo.of([0, 0, 1], [0, 1, 1], [-1, 2, -2], variable_count=2)
     >>> SimulatedAnnealing(replica_count=10, sweep_count=100).sample(qubo, seed=0).best_energy

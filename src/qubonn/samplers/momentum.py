@@ -76,7 +76,7 @@ class MomentumAnnealing:
         try:
             import torch
         except ImportError:
-            raise MissingExtra.of("MomentumAnnealing", "torch", "gpu") from None
+            raise MissingExtra.of("MomentumAnnealing", "torch", "torch") from None
         count = qubo.variable_count
         require_memory(
             f"momentum annealing of {count:,} variables x {self.replica_count:,} replicas",

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import BitMatrix, BitVector, require_bits, require_memory
 from qubonn.errors import ShapeError
 from qubonn.quadratic import Qubo, Samples
+from qubonn.samplers.opencl import OpenClSweeps
 from qubonn.stopping import Stop
 
 DENSE = 0.4  # the share of nonzero couplings from which rows of a full matrix are faster
@@ -23,7 +24,7 @@ SMALL = 1_000_000  # proposals; threads would take longer to start than to make 
 class PackedQubo:
     """A QUBO as the kernels read it; made once for all replicas of a run."""
 
-    def __init__(self, qubo: Qubo, thread_count: int | None = None) -> None:
+    def __init__(self, qubo: Qubo, thread_count: int | None = None, *, device: str = "cpu") -> None:
         import numba
 
         # Numba is slow to import, so these are imported when needed
@@ -37,6 +38,9 @@ class PackedQubo:
         self.lists = lists = self.kernels.whole_lists(*given)
         self.order = self.kernels.sweep_order(qubo.variable_count)
         self.unit = float(lists.unit)
+        self.gpu: OpenClSweeps | None = None
+        if device == "gpu":
+            self.gpu = OpenClSweeps(lists, self.order, self.streams)
         # whether the kernels' integers hold all coefficients, so that their energies are exact
         pairs = ((lists.linear, given[0]), (lists.couplings, given[3]))
         self.is_exact = all(np.array_equal(ours * self.unit, theirs) for ours, theirs in pairs)
@@ -103,6 +107,10 @@ class Replicas:
     def advance(self, temperatures: NDArray[np.float64]) -> None:
         """Sweep once at each temperature."""
         problem, temperatures = self.problem, temperatures / self.problem.unit
+        self.sweep += len(temperatures)
+        if problem.gpu is not None:
+            blocks = (self._packed, self._energies, self._generators)
+            return problem.gpu.advance(*blocks, temperatures)
         work = len(temperatures) * self._packed.size * self._lanes
         is_dense = problem.matrix is not None and self._lanes == 16
         run = self._sweep_dense if is_dense else self._sweep
@@ -113,7 +121,7 @@ class Replicas:
             len(self._packed),
             1 if work < SMALL else problem.thread_count,
         )
-        self.sweep += len(temperatures)
+        return None
 
     def _sweep(self, blocks: slice, temperatures: NDArray[np.float64]) -> None:
         parts = (self._packed[blocks], self._energies[blocks], self._generators[blocks])
