@@ -13,10 +13,9 @@ from numpy.typing import ArrayLike
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples
-from qubonn.samplers.cooling import Cooling
 from qubonn.samplers.replicas import PackedQubo, Replicas
 from qubonn.samplers.running import Run
-from qubonn.samplers.temperatures import chosen_temperatures, require_temperatures
+from qubonn.samplers.temperatures import Cooling, chosen_temperatures, require_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
 

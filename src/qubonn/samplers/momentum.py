@@ -20,8 +20,7 @@ from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import MissingExtra, RangeError
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.base import descend
-from qubonn.samplers.cooling import Cooling
-from qubonn.samplers.temperatures import chosen_temperatures, require_temperatures
+from qubonn.samplers.temperatures import Cooling, chosen_temperatures, require_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
 HEAT, COLD = 4.0, 0.05

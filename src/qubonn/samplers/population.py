@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from qubonn.checks import require_count
 from qubonn.samplers.annealing import Annealer
-from qubonn.samplers.cooling import Cooling
 from qubonn.samplers.replicas import Replicas
+from qubonn.samplers.temperatures import Cooling
 from qubonn.stopping import Stop, Watch
 
 

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from qubonn.checks import BitMatrix
-from qubonn.samplers.cooling import Cooling
 from qubonn.samplers.polishing import TabuSearch
 from qubonn.samplers.replicas import PackedQubo, Replicas, random_states
-from qubonn.samplers.temperatures import FEWER, LARGE, chosen_temperatures
+from qubonn.samplers.temperatures import FEWER, LARGE, Cooling, chosen_temperatures
 from qubonn.stopping import Stop, Watch
 
 REPLICAS, SWEEPS = 1000, 1000  # without a time limit
