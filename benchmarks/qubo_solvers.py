@@ -170,14 +170,10 @@ def bifurcation(qubo: qn.Qubo, model: Any, seconds: float, seed: int) -> float:
     matrix[qubo.rows, qubo.columns] = qubo.couplings
     dense, linear = torch.from_numpy(matrix), torch.from_numpy(qubo.linear.astype(np.float32))
 
-    def read(steps: int, number: int) -> float:
-        torch.manual_seed(number)
-        bits, _ = simulated_bifurcation.minimize(
-            dense, linear, domain="binary", agents=128, max_steps=steps, verbose=False
-        )
-        return float(qubo.energy(np.rint(bits.numpy()).astype(np.int8)))
-
-    return growing(read, seconds, seed, 10)
+    torch.manual_seed(seed)
+    options = {"domain": "binary", "verbose": False, "timeout": seconds, "max_steps": 10**7}
+    bits, _ = simulated_bifurcation.minimize(dense, linear, **options)
+    return float(qubo.energy(np.rint(bits.numpy()).astype(np.int8)))
 
 
 SOLVERS: dict[str, Solve] = {

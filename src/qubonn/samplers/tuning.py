@@ -150,7 +150,9 @@ class _Search:
     def __init__(
         self, qubo: Qubo, annealer: SimulatedAnnealing, count: int, objective: Objective, seed: int
     ) -> None:
-        self.qubo, self.annealer, self.objective = qubo, annealer, objective
+        # the sweeps are those of each anneal, also where time is limited
+        self.annealer = replace(annealer, sweep_count=annealer.sweep_count or SWEEPS)
+        self.qubo, self.objective = qubo, objective
         self.evaluation_count = require_count("evaluation_count", count)
         self.seed = require_seed(seed)
         self.seeds = np.random.SeedSequence(seed).generate_state(count).tolist()
