@@ -22,6 +22,7 @@ LEAST_SWEEPS = 20  # where fewer would fit, fewer replicas are annealed
 LONG = 5000  # sweeps from which more replicas help more than longer anneals
 FEWEST, MOST = 32, 1000  # replicas
 SCOUTED = 200  # sweeps from which annealing and tabu search are compared first
+COOLER = 0.4  # times the default hottest temperature: long anneals lose time where it is hot
 FINAL_SWEEPS = 3  # at the hottest temperature take as long as the descent
 COMPILING = 0.5  # seconds that nothing but the compiler takes
 SHARES = 0.1, 0.05, 0.05  # of the time: the scouts of both, and tabu search at the end
@@ -81,6 +82,8 @@ class Run:
         room = 0.85 * self.watch.seconds_left / seconds
         if sweep_count is not None and self.row_count * sweep_count < 0.9 * room:
             return self._whole(self.watch.start + limit)
+        if self.annealer.hottest is None:
+            self.ends = max(COOLER * self.ends[0], self.ends[1]), self.ends[1]
         count = self._replica_count(room)
         end = (
             self.watch.start
