@@ -38,3 +38,25 @@ def test_a_device_that_torch_does_not_have_is_refused() -> None:
     annealer = qn.MomentumAnnealing(replica_count=2, step_count=2, device="nowhere")
     with pytest.raises(RangeError, match="device must be one that torch can use here"):
         annealer.sample(qn.Qubo.of([0], [0], [1], variable_count=1))
+
+
+def test_replicas_stay_different_on_max_cut_by_default_and_a_collapse_is_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pytest.importorskip("torch", reason="momentum annealing needs torch")
+    generator = np.random.default_rng(0)
+    rows, columns = np.triu_indices(120, 1)
+    kept = generator.random(len(rows)) < 0.1
+    rows, columns, ones = rows[kept], columns[kept], np.ones(kept.sum(), dtype=np.int64)
+    qubo = qn.Qubo.of(
+        np.concatenate([rows, rows, columns]),
+        np.concatenate([columns, rows, columns]),
+        np.concatenate([2 * ones, -ones, -ones]),
+        variable_count=120,
+    )
+    samples = qn.MomentumAnnealing(replica_count=60, step_count=300).sample(qubo)
+    assert samples.info["states"] == len(samples.distinct()) > 10
+    assert not caplog.records
+    easy = qn.Qubo.of(range(64), range(64), [-1] * 64, variable_count=64)
+    qn.MomentumAnnealing(replica_count=60, step_count=20).sample(easy)
+    assert "all replicas ended in 1 states" in caplog.text

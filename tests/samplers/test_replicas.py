@@ -46,5 +46,7 @@ def test_the_best_state_seen_is_returned_after_an_early_stop() -> None:
     replicas.advance(np.geomspace(5, 0.1, 50))
     lowest = replicas.best_energy()
     replicas.advance(np.full(5, 1e6))
-    assert qubo.energy(replicas.states(qn.Stop.TIME_LIMIT)).min() == lowest
-    assert len(replicas.states()) == 10
+    samples = replicas.samples(10, qn.Stop.TIME_LIMIT, {})
+    assert (samples.best_energy, len(samples)) == (lowest, 10)
+    assert np.array_equal(samples.energies, qubo.energy(samples.bits))
+    assert len(replicas.samples(25, qn.Stop.FINISHED, {})) == 25

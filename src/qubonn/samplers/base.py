@@ -51,8 +51,10 @@ class Refined:
 def descend(qubo: Qubo, states: BitMatrix) -> BitMatrix:
     """Return the states after flipping the bit that lowers the energy most until none does."""
     from qubonn.samplers._kernels import descend_all
+    from qubonn.simd.threads import share
 
     lowered = np.array(states, dtype=np.int8, order="C", ndmin=2)
     linear, *neighbours = qubo.neighbour_lists()
-    descend_all(lowered, linear.copy(), *neighbours)
+    lists = (linear.copy(), *neighbours)
+    share(lambda first, end, thread: descend_all(lowered[first:end], *lists), len(lowered))
     return lowered

@@ -227,7 +227,7 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
         bqm: dimod.BinaryQuadraticModel,
         *,
         num_reads: int | None = None,
-        num_sweeps: int = 1000,
+        num_sweeps: int | None = None,
         beta_range: tuple[float, float] | None = None,
         beta_schedule_type: str = "geometric",
         seed: int | None = None,
@@ -238,8 +238,9 @@ class AnnealingSampler(dimod.Sampler):  # type: ignore[misc]
     ) -> dimod.SampleSet:
         """Sample a model; `beta_range` is (first, last) inverse temperature.
 
-        Without `seed` one is drawn and noted in ``info``. `interrupt_function` is called between
-        slices of sweeps; once it returns True, the states so far are returned.
+        Without `num_sweeps` there are 1,000, or as many as fit the time limit. Without `seed` one
+        is drawn and noted in ``info``. `interrupt_function` is called between slices of sweeps;
+        once it returns True, the states so far are returned.
         """
         self.remove_unknown_kwargs(**unknown)
         if beta_schedule_type != "geometric":
@@ -283,8 +284,9 @@ def _sample_set(
     samples: Samples = sampler.sample(Qubo.from_dimod(bqm), seed=seed, **options)
     info = {**samples.info, "seed": seed, "stop": samples.stop.name}
     info["timing"] = {"sampling_seconds": time.perf_counter() - start}
-    return dimod.SampleSet.from_samples_bqm(
-        dimod.as_samples((samples.bits, list(bqm.variables))),
-        bqm.change_vartype("BINARY", inplace=False),
+    return dimod.SampleSet.from_samples(
+        (samples.bits, list(bqm.variables)),
+        vartype="BINARY",
+        energy=samples.energies.astype(np.float64),
         info=info,
     ).change_vartype(bqm.vartype, inplace=False)

@@ -8,7 +8,9 @@ with G_i ~ Exp(1) fresh each step, and w_i(k) = c_k m_i w_i a self-coupling that
 update stable: m_i is 0 with probability p_k (falling from 1/2 to 0), and c_k rises to 1.
 """
 
+import logging
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -18,10 +20,13 @@ from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import MissingExtra, RangeError
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.base import descend
-from qubonn.samplers.temperatures import chosen_temperatures, geometric, require_temperatures
+from qubonn.samplers.temperatures import Cooling, chosen_temperatures, require_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
-STEPS_PER_SLICE = 20
+HEAT, COLD = 4.0, 0.05
+LARGE = 64  # variables; smaller problems often have few minima
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +35,14 @@ class MomentumAnnealing:
 
     `self_coupling` is "spectral" (half the largest eigenvalue of -J, less where a spin's couplings
     are weak) or "absolute" (half the sum of |J_ij|; cheap, larger). Temperatures that are not given
-    come from the QUBO. Memory and time of a step grow with the square of the number of variables.
+    come from the QUBO. With a time limit the steps fit the time. Memory and time of a step grow
+    with the square of the number of variables.
+
+    All spins move together. On problems like Max-Cut every replica ends in the same state or its
+    inverse if the temperature falls far below the self-coupling. Default temperatures are therefore
+    at least HEAT and COLD times the largest self-coupling. ``samples.info["states"]`` counts the
+    different states; a warning is logged if there are only a few. `SimulatedAnnealing` is better on
+    most problems.
     """
 
     replica_count: int = 1000
@@ -63,7 +75,7 @@ class MomentumAnnealing:
         try:
             import torch
         except ImportError:
-            raise MissingExtra.of("MomentumAnnealing", "torch", "gpu") from None
+            raise MissingExtra.of("MomentumAnnealing", "torch", "torch") from None
         count = qubo.variable_count
         require_memory(
             f"momentum annealing of {count:,} variables x {self.replica_count:,} replicas",
@@ -71,12 +83,29 @@ class MomentumAnnealing:
             hint="use fewer replicas, or SimulatedAnnealing for sparse QUBOs",
         )
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
-        hottest, coldest = chosen_temperatures(qubo, self.hottest, self.coldest)
         run = _Anneal(torch, qubo, self, seed)
-        stop = run.anneal(geometric(hottest, coldest, self.step_count), watch)
+        ends = self._ends(qubo, run)
+        end = inf if time_limit is None else watch.start + 0.95 * time_limit
+        stop = run.anneal(Cooling(ends, self.step_count, end=end), watch)
         states = descend(qubo, run.states())
-        info = {"hottest": hottest, "coldest": coldest, "steps": run.step, "seconds": watch.seconds}
-        return Samples.of(qubo, states, stop=stop, info=info)
+        different = len(np.unique(np.packbits(states, axis=1), axis=0))
+        if different <= 2 and len(states) >= 10 and count >= LARGE:
+            _log.warning(
+                "all replicas ended in %d states: raise `coldest` above %.3g, or use "
+                "SimulatedAnnealing", different, ends[1]
+            )  # fmt: skip
+        info = {"hottest": ends[0], "coldest": ends[1], "steps": run.step, "states": different}
+        return Samples.of(qubo, states, stop=stop, info=info | {"seconds": watch.seconds})
+
+    def _ends(self, qubo: Qubo, run: "_Anneal") -> tuple[float, float]:
+        """Return temperatures; defaults stay above what the self-coupling suppresses."""
+        hottest, coldest = chosen_temperatures(qubo, self.hottest, self.coldest)
+        coupling = float(run.weights.max()) if qubo.variable_count else 0.0
+        if self.hottest is None:
+            hottest = max(hottest, HEAT * coupling)
+        if self.coldest is None:
+            coldest = min(max(coldest, COLD * coupling), hottest)
+        return hottest, coldest
 
 
 class _Anneal:
@@ -98,27 +127,32 @@ class _Anneal:
         self.spins = self._random_spins(shape)
         self.before = self._random_spins(shape)
 
-    def anneal(self, temperatures: NDArray[np.float64], watch: Watch) -> Stop:
+    def anneal(self, cooling: Cooling, watch: Watch) -> Stop:
         """Step through the temperatures until the watch says stop."""
+        part = 0.0
         try:
-            for start, end in watch.slices(range(self.total), STEPS_PER_SLICE):
-                for temperature in temperatures[start:end].tolist():
-                    self._advance(temperature)
+            for temperatures in cooling.slices(watch):
+                parts = (self.step + np.arange(len(temperatures))) / self.total
+                if cooling.plan is None:  # cut short
+                    parts = np.linspace(part, cooling.part, len(temperatures))
+                part = cooling.part
+                for temperature, done in zip(temperatures.tolist(), parts.tolist(), strict=True):
+                    self._advance(temperature, done)
                 energy = np.inf
                 if watch.needs_energies:  # they cost as much as some steps
                     energy = np.min(self.qubo.energy(self.states()))
-                if stop := watch.verdict(end / self.total, float(energy)):
+                if stop := watch.verdict(cooling.progress(watch), float(energy)):
                     return stop
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
-        return Stop.FINISHED
+        return Stop.TIME_LIMIT if cooling.plan is None else Stop.FINISHED
 
     def states(self) -> BitMatrix:
         """Replicas x variables, as bits."""
         return np.asarray((self.spins.T > 0).contiguous().cpu(), dtype=np.int8)
 
-    def _advance(self, temperature: float) -> None:
-        torch, part = self.torch, self.step / self.total
+    def _advance(self, temperature: float, part: float) -> None:
+        torch = self.torch
         drop, scale = max(0.0, 0.5 - part / 2), min(1.0, part**0.5)
         drive = torch.addmm(self.fields, self.couplings, self.spins)
         kept = torch.rand(drive.shape, generator=self.generator, device=self.device) >= drop

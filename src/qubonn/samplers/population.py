@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qubonn.checks import require_count
 from qubonn.samplers.annealing import Annealer
 from qubonn.samplers.replicas import Replicas
-from qubonn.samplers.temperatures import geometric
+from qubonn.samplers.temperatures import Cooling
 from qubonn.stopping import Stop, Watch
 
 
@@ -38,25 +38,29 @@ class PopulationAnnealing(Annealer):
         super().__post_init__()
         require_count("sweeps_per_resampling", self.sweeps_per_resampling)
 
-    def _cool(
-        self, replicas: Replicas, hottest: float, coldest: float, watch: Watch, seed: int
-    ) -> Stop | None:
+    @property
+    def sweeps_per_temperature(self) -> int:
+        """Sweeps before the next temperature."""
+        return self.sweeps_per_resampling
+
+    def cool(self, replicas: Replicas, cooling: Cooling, watch: Watch, seed: int) -> Stop | None:
         """Redraw the population before each temperature but the first, then sweep there.
 
         The temperature is constant between two redraws: sweeping on from a hotter one would undo
         what the redraw has done.
         """
         generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(3)[2])
-        step, total = self.sweeps_per_resampling, self.sweep_count
-        temperatures = geometric(hottest, coldest, -(-total // step))
-        for number, temperature in enumerate(temperatures):
-            if number:
-                colder_by = 1 / temperature - 1 / temperatures[number - 1]
-                replicas.copy_from(_drawn(replicas.energies, colder_by, generator))
-            sweeps = np.full(min(step, total - replicas.sweep), temperature)
-            verdict = replicas.sweep_all(sweeps, total, watch)
-            if verdict is not None:
-                return verdict
+        last = None
+        for temperatures in cooling.slices(watch):
+            cuts = np.flatnonzero(np.diff(temperatures)) + 1
+            for sweeps in np.split(temperatures, cuts):
+                if last is not None and sweeps[0] != last:
+                    colder_by = 1 / sweeps[0] - 1 / last
+                    replicas.copy_from(_drawn(replicas.energies, colder_by, generator))
+                replicas.advance(sweeps)
+                last = sweeps[0]
+            if stop := watch.verdict(cooling.progress(watch), replicas.best_energy()):
+                return stop
         return None
 
     def _records(self, replicas: Replicas) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""Temperatures of an anneal: two that suit a QUBO, and one for each sweep between them.
+"""Temperatures of an anneal: two that suit a QUBO, and one for each sweep, also by the clock.
 
 Qubo -> (hottest, coldest) -> a temperature for each sweep.  Paper, section "Experimental set-up".
 """
 
+import time
+from collections.abc import Iterator
 from math import inf
 from numbers import Real
 
@@ -12,9 +14,12 @@ from numpy.typing import NDArray
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo
-from qubonn.samplers.replicas import Replicas, random_states
+from qubonn.samplers.replicas import PackedQubo, Replicas, random_states
+from qubonn.stopping import SLICE_SECONDS, TARGET_SLICE, Watch
 
 REPLICAS, SWEEPS = 64, 20  # of the quench; much less work than an anneal
+LARGE, FEWER, SHORTER = 20_000, 16, 5  # with so many variables so few replicas and sweeps do
+LEAST_STEPS = 20  # temperatures of a run that has little time
 
 
 def geometric(hottest: float, coldest: float, sweep_count: int) -> NDArray[np.float64]:
@@ -28,30 +33,36 @@ def geometric(hottest: float, coldest: float, sweep_count: int) -> NDArray[np.fl
     return hottest * (coldest / hottest) ** steps
 
 
-def default_temperatures(qubo: Qubo) -> tuple[float, float]:
+def default_temperatures(qubo: Qubo | PackedQubo) -> tuple[float, float]:
     """Return temperatures between which annealing this QUBO pays.
 
     Some random states are quenched (sweeps at temperature zero). The hottest temperature is the
     median size of the nonzero energy changes that single flips offer there: a typical barrier is
     then crossed in one try out of three. The coldest is a seventh of the smallest sizes (5 %
-    quantile): such a step up is taken once in a thousand tries, so the end is frozen.
+    quantile): such a step up is taken once in a thousand tries, so the end is frozen. Where every
+    flip breaks a penalty, all sizes are large, and small costs decide only which flip is taken: it
+    is then a seventh of the difference between small sizes (5 % and 25 % quantiles).
 
     >>> default_temperatures(Qubo.of([0, 1], [0, 1], [-7, 14], variable_count=2))
     (10.5, 1.0)
     """
     # one full block, so that the number of threads does not matter
-    replicas = Replicas(qubo, random_states(qubo, REPLICAS, seed=0), seed=0, lanes=REPLICAS)
-    replicas.advance(np.zeros(SWEEPS))
+    problem = qubo if isinstance(qubo, PackedQubo) else PackedQubo(qubo)
+    is_large = problem.qubo.variable_count >= LARGE
+    count, sweep_count = (FEWER, SHORTER) if is_large else (REPLICAS, SWEEPS)
+    replicas = Replicas(problem, random_states(problem.qubo, count, seed=0), seed=0, lanes=count)
+    replicas.advance(np.zeros(sweep_count))
     sizes = replicas.changes()
     sizes = sizes[sizes > 1e-6 * sizes.max(initial=0.0)]
     if not sizes.size:
         return 1.0, 0.1  # a flat energy: any temperature will do
-    hottest, small = float(np.median(sizes)), float(np.quantile(sizes, 0.05))
-    return hottest, min(small / 7, hottest)
+    small, larger, hottest = (float(size) for size in np.quantile(sizes, [0.05, 0.25, 0.5]))
+    scale = min(small, larger - small) if larger - small > 1e-3 * small else small
+    return hottest, min(scale / 7, hottest)
 
 
 def chosen_temperatures(
-    qubo: Qubo, hottest: float | None, coldest: float | None
+    qubo: Qubo | PackedQubo, hottest: float | None, coldest: float | None
 ) -> tuple[float, float]:
     """Return the given temperatures; a missing one comes from the QUBO, adapted to the other."""
     if hottest is not None and coldest is not None:
@@ -74,3 +85,73 @@ def require_temperatures(hottest: float | None, coldest: float | None) -> None:
             "temperatures must be finite with 0 < coldest <= hottest; "
             f"got hottest={hot}, coldest={cold}"
         )
+
+
+class Cooling:
+    """Geometric cooling in `sweep_count` sweeps, each temperature for `repeat` of them.
+
+    Where they do not fit the time until `end` (of `time.perf_counter`), the rest of the way is
+    cooled faster: each slice by what the last one took. Without `sweep_count` all the time is used.
+    """
+
+    def __init__(
+        self,
+        ends: tuple[float, float],
+        sweep_count: int | None,
+        *,
+        end: float = inf,
+        repeat: int = 1,
+    ) -> None:
+        self.ends, self.end, self.repeat = ends, end, repeat
+        self.sweep, self.part = 0, 0.0  # done; of the way from hottest to coldest
+        self.plan: NDArray[np.float64] | None = None  # None: as the time allows
+        if sweep_count is not None:
+            self.plan = geometric(*ends, -(-sweep_count // repeat)).repeat(repeat)[:sweep_count]
+
+    def slices(self, watch: Watch) -> Iterator[NDArray[np.float64]]:
+        """Yield the temperatures of the next sweeps; sweep there, then go on."""
+        seconds, size = 0.0, 1  # a sweep, sweeps of a slice
+        while True:
+            most = size if watch.target_energy is None else TARGET_SLICE
+            temperatures = self._next(seconds, most)
+            if not (count := len(temperatures)):
+                return
+            start = time.perf_counter()
+            yield temperatures
+            seconds = max(time.perf_counter() - start, 1e-9) / count
+            size = int(min(max(SLICE_SECONDS / seconds, 1), 8 * count))
+
+    def progress(self, watch: Watch) -> float:
+        """Return the part of the run that is done: of its sweeps, or of its time."""
+        if self.plan is not None or watch.time_limit is None:
+            return self.part
+        return min(watch.seconds / watch.time_limit, 0.999)
+
+    def _next(self, seconds: float, size: int) -> NDArray[np.float64]:
+        left = self.end - time.perf_counter()
+        fitting = left / seconds if seconds else inf  # sweeps
+        if self.plan is not None:
+            rest = self.plan[self.sweep :]
+            if len(rest) <= fitting:
+                self.sweep += len(rest[:size])
+                self.part = self.sweep / len(self.plan)
+                return rest[:size]
+            self.plan = None
+        if self.part >= 1 or left <= 0:
+            return np.zeros(0)
+        return self._cooled(fitting, size)
+
+    def _cooled(self, fitting: float, size: int) -> NDArray[np.float64]:
+        """Return the next temperatures of a way that has room for `fitting` more sweeps."""
+        hottest, coldest = self.ends
+        if fitting == inf:  # the first sweep is measured
+            self.sweep += 1
+            return np.array([hottest])
+        is_even = self.repeat > 1
+        most = min(self.repeat, fitting / LEAST_STEPS) if is_even else fitting
+        count = int(max(min(size, most), 1))
+        steps = np.full(count, count) if is_even else np.arange(1, count + 1)
+        parts = np.minimum(self.part + (1 - self.part) * steps / max(fitting, 1.0), 1.0)
+        self.sweep += count
+        self.part = float(parts[-1])
+        return np.asarray(hottest * (coldest / hottest) ** parts)

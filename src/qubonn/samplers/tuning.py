@@ -16,6 +16,7 @@ from qubonn.checks import BitVector, require_count
 from qubonn.errors import FileFormatError
 from qubonn.quadratic import Qubo, Samples
 from qubonn.samplers.annealing import SimulatedAnnealing
+from qubonn.samplers.running import REPLICAS, SWEEPS
 from qubonn.samplers.temperatures import require_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
 from qubonn.storage import read_limited, write_whole
@@ -149,7 +150,9 @@ class _Search:
     def __init__(
         self, qubo: Qubo, annealer: SimulatedAnnealing, count: int, objective: Objective, seed: int
     ) -> None:
-        self.qubo, self.annealer, self.objective = qubo, annealer, objective
+        # the sweeps are those of each anneal, also where time is limited
+        self.annealer = replace(annealer, sweep_count=annealer.sweep_count or SWEEPS)
+        self.qubo, self.objective = qubo, objective
         self.evaluation_count = require_count("evaluation_count", count)
         self.seed = require_seed(seed)
         self.seeds = np.random.SeedSequence(seed).generate_state(count).tolist()
@@ -183,8 +186,8 @@ class _Search:
             coldest=best.coldest,
             objective=getattr(self.objective, "__name__", type(self.objective).__name__),
             evaluation_count=self.evaluation_count,
-            replica_count=self.annealer.replica_count,
-            sweep_count=self.annealer.sweep_count,
+            replica_count=self.annealer.replica_count or REPLICAS,
+            sweep_count=self.annealer.sweep_count or SWEEPS,
             seed=self.seed,
             trials=tuple(self.trials),
         )

@@ -29,6 +29,11 @@ def store(array, row, lanes):
     array[row] = lanes
 
 
+def load_column(array, column, states):
+    """Return a column of a contiguous matrix as lanes, one per row."""
+    return array[:, column].copy()
+
+
 def at_most(left, right):
     """Return a mask of the lanes where left <= right."""
     return np.packbits(left <= right, bitorder="little").view(f"<u{len(left) // 8}")[0]
@@ -274,7 +279,28 @@ def define_access(*, is_by_row):
     return read, write
 
 
+@intrinsic
+def _load_column(typing_context, array, column, like):
+    lanes = Lanes(array.dtype, like.dtype.bitwidth)
+
+    def emit(context, builder, signature, values):
+        matrix = context.make_array(array)(context, builder, values[0])
+        width = cgutils.unpack_tuple(builder, matrix.shape)[1]
+        place = context.cast(builder, values[1], signature.args[1], types.intp)
+        vector = ir.Constant(context.get_value_type(lanes), ir.Undefined)
+        for lane in range(lanes.count):
+            value = builder.load(builder.gep(matrix.data, [place]))
+            vector = builder.insert_element(vector, value, ir.IntType(32)(lane))
+            place = builder.add(place, width)
+        return vector
+
+    return lanes(array, types.unliteral(column), like), emit
+
+
 _load, _store = define_access(is_by_row=True)
+overload(load_column)(
+    lambda array, column, states: lambda array, column, states: _load_column(array, column, states)
+)
 overload(load)(lambda array, row, states: lambda array, row, states: _load(array, row, states))
 overload(store)(lambda array, row, lanes: lambda array, row, lanes: _store(array, row, lanes))
 overload(choose)(

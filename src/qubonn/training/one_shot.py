@@ -23,6 +23,8 @@ from qubonn.errors import QubonnError, RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.samplers import Sampler
+from qubonn.samplers.annealing import Annealer
+from qubonn.samplers.running import REPLICAS, SWEEPS
 from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
 from qubonn.training.result import TrainingResult
 
@@ -74,6 +76,8 @@ def train(
             from qubonn.samplers.dimod import DimodSolver
 
             chosen = DimodSolver(chosen)
+        if isinstance(chosen, Annealer) and chosen.sweep_count is None:
+            chosen = replace(chosen, sweep_count=SWEEPS)  # else it would use all the time
         if isinstance(chosen, Sampler):
             return _by_sampling(problem, chosen, name, options)
     raise RangeError(f"solver must be 'auto', an engine or a sampler; got {type(solver).__name__}")
@@ -102,8 +106,9 @@ def _start(
     name = require_warm_starts(solver)
     if name == "initial_networks":
         return {name: networks}
-    states = np.stack([problem.encode(network) for network in networks[: solver.replica_count]])
-    return {name: np.resize(states, (solver.replica_count, states.shape[1]))}
+    count = solver.replica_count or REPLICAS
+    states = np.stack([problem.encode(network) for network in networks[:count]])
+    return {name: np.resize(states, (count, states.shape[1]))}
 
 
 def _choose(problem: TrainingProblem) -> tuple[Engine, str]:
