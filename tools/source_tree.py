@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-KERNEL_DECORATORS = {"njit", "jit", "vectorize", "guvectorize", "intrinsic"}
+KERNEL_DECORATORS = {"njit", "kernel", "part", "inlined", "jit", "vectorize", "guvectorize"}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -8,10 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from qubonn.engines._forward_passes import count_disagreements, fill_masks, fill_tiles
-from qubonn.engines.forward_packing import _words
+from qubonn.engines._forward_passes import count_disagreements, fill_masks
+from qubonn.engines.forward_packing import _tiles, _words
+from qubonn.simd.compiling import kernel
 
 WIDTHS = [1, 63, 64, 65, 130, 512, 520, 784]  # of inputs; eight words are transposed at once
+
+
+@kernel
+def disagreements(tiles: Any, block: Any, weights: Any, count: Any, masks: Any, found: Any) -> None:
+    count_disagreements(tiles, block, weights, count, masks, found)
 
 
 def random_spins(example_count: int, width: int, seed: int) -> NDArray[np.int8]:
@@ -20,10 +26,7 @@ def random_spins(example_count: int, width: int, seed: int) -> NDArray[np.int8]:
 
 
 def tiles_of(spins: NDArray[np.int8], rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    words = _words(spins)
-    tiles = np.full((-(-len(rows) // 64), words.shape[1], 64), 99, dtype=np.uint64)
-    fill_tiles(words, rows, tiles)
-    return tiles
+    return _tiles(_words(spins), rows)
 
 
 def slow_masks(spins: NDArray[np.int8], rows: NDArray[np.int64]) -> list[list[int]]:
@@ -55,7 +58,7 @@ def test_masks_are_those_of_the_rows_that_are_shown(width: int, count: int) -> N
     rows = np.random.default_rng(count).permutation(150)[:count]
     tiles = tiles_of(spins, rows)
     masks = np.full((width, len(tiles)), 99, dtype=np.uint64)
-    fill_masks(tiles, masks)
+    fill_masks(tiles, masks, np.full(512, 99, dtype=np.uint64))
     assert masks.tolist() == slow_masks(spins, rows)
 
 
@@ -68,6 +71,7 @@ def test_disagreements_are_those_of_the_selected_inputs(width: int, block: int, 
     masks = _words(np.where(is_selected, 1, -1)[None].astype(np.int8))
     rows = generator.permutation(128)
     found = np.full(64, 99, dtype=np.uint64)
-    count_disagreements(tiles_of(spins, rows), block, _words(weights), masks[0], found)
+    planes = _words(weights)
+    disagreements(tiles_of(spins, rows), block, planes, len(planes), masks[0], found)
     shown = spins[rows[64 * block : 64 * (block + 1)]]
     assert found.tolist() == slow_disagreements(shown, weights, is_selected)

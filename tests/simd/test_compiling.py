@@ -201,6 +201,49 @@ class TestCompiling:
         assert users == ["compiling.py"]
 
 
+PARTS = """
+from qubonn.simd.compiling import inlined, kernel, part
+@inlined
+def scaled(number, factor):
+    return number * factor
+@part
+def squared(number):
+    return scaled(number, number)
+@part(keeps_literals=True)
+def raised(number, exponent):
+    return squared(number) if exponent == 2 else number
+@kernel
+def polynomial(number):
+    return scaled(raised(number, 2), 3) + scaled(raised(number, 1), 2) + 1
+"""
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="needs the compiler")
+class TestParts:
+    def test_are_compiled_into_the_kernel_that_calls_them(self, tmp_path: Path) -> None:
+        (tmp_path / "kernel.py").write_text(PARTS)
+        module = module_in(tmp_path)
+        assert (module.polynomial(5), module.polynomial(0.5)) == (86, 2.75)
+        again = module_in(tmp_path).polynomial
+        assert again(5) == 86
+        assert sum(again.stats.cache_hits.values()) == 1
+
+    def test_are_compiled_once_for_all_constants_unless_they_keep_literals(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "kernel.py").write_text(PARTS)
+        module = module_in(tmp_path)
+        module.polynomial(5)
+        assert [len(one.overloads) for one in (module.scaled, module.raised)] == [1, 2]
+
+    def test_cannot_be_called_by_themselves(self, tmp_path: Path) -> None:
+        (tmp_path / "kernel.py").write_text(PARTS)
+        module = module_in(tmp_path)
+        for _ in range(2):
+            with pytest.raises(TypeError, match="cannot be called by itself"):
+                module.squared(5)
+
+
 OTHER_USER = 65534
 TRANSPOSED = """
 import numpy as np

@@ -14,10 +14,21 @@ INTERNALS = {
         "CompileResultCacheImpl._locator_classes", "FunctionCache._impl_class", "NullCache",
         "IndexDataCacheFile._save_data", "IndexDataCacheFile._load_index",
     ]),
-    "numba.core.dispatcher": ("simd/compiling.py", ["Dispatcher.enable_caching"]),
+    "numba.core.dispatcher": ("simd/compiling.py", [
+        "Dispatcher.enable_caching", "Dispatcher.add_overload", "Dispatcher.get_call_template",
+    ]),
+    "numba.core.compiler": ("simd/compiling.py", [
+        "Compiler._compile_core", "Compiler.define_pipelines", "Flags.no_compile",
+        "Flags.no_cpython_wrapper", "Flags.no_cfunc_wrapper", "Flags.nrt", "Flags.forceinline",
+    ]),
+    "numba.core.codegen": ("simd/compiling.py", [
+        "JITCodeLibrary.finalize", "JITCodeLibrary._optimize_functions",
+        "JITCodeLibrary._get_module_for_linking", "JITCodeLibrary.enable_object_caching",
+    ]),
+    "numba.core.cpu": ("simd/compiling.py", ["CPUContext.insert_user_function"]),
     "numba.core.cgutils": ("simd/vectors.py, simd/words.py", ["alloca_once"]),
     "numba.extending": ("simd/vectors.py, simd/words.py", [
-        "intrinsic", "models.PrimitiveModel", "overload", "register_model",
+        "lower_builtin", "models.PrimitiveModel", "register_model", "type_callable",
     ]),
     "llvmlite.ir": ("simd/vectors.py, simd/words.py", [
         "VectorType", "IntType", "Constant", "IRBuilder.bitcast", "IRBuilder.shuffle_vector",

@@ -36,9 +36,9 @@ from qubonn.engines.forward_tables import (
     PARAMETER,
     SOURCE,
 )
-from qubonn.simd.compiling import njit
-from qubonn.simd.streams import draw_thresholds
-from qubonn.simd.vectors import choose, load, sum_of, widen
+from qubonn.simd.compiling import kernel, njit, part
+from qubonn.simd.streams import next_thresholds
+from qubonn.simd.vectors import choose, load, store, sum_of, widen
 
 ZERO = np.uint64(0)
 
@@ -46,6 +46,8 @@ ZERO = np.uint64(0)
 class Scratch(NamedTuple):
     """Work arrays of one visit."""
 
+    thresholds: np.ndarray  # of the proposals, in whole rows of lanes
+    before: np.ndarray  # by block: activations of the neuron when its visit begins
     flips: np.ndarray  # blocks x lanes
     gains: np.ndarray  # blocks x lanes
     falls: np.ndarray  # blocks x lanes
@@ -57,17 +59,17 @@ class Scratch(NamedTuple):
 # ---- anneal ------------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
-def anneal_replica(tables, examples, prices, replica, energy, schedule, flip_costs):
+@kernel
+def anneal_replica(tables, examples, prices, replica, energy, schedule, scratch, shared):
     """Make the visits of a schedule, and return the replica's energy.
 
-    A sweep visits every neuron, then every shared weight. If `flip_costs` is not empty, it is
-    filled with the costs of all flips, in fine units, and nothing is flipped.
+    A sweep visits every neuron, then every one of the `shared` weights, which are None if there are
+    none, so that their visits are not compiled. If `flip_costs` is not empty, it is filled with the
+    costs of all flips, in fine units, and nothing is flipped.
     """
     wiring, cones = tables
     neuron_count = len(wiring.order)
-    visit_count = neuron_count + len(wiring.shared)
-    scratch = new_scratch(wiring, examples, replica, flip_costs)
+    visit_count = len(schedule.groups)
     for visit in range(schedule.first, schedule.last):
         if energy <= schedule.target:
             break
@@ -78,29 +80,35 @@ def anneal_replica(tables, examples, prices, replica, energy, schedule, flip_cos
             energy += visit_neuron(
                 wiring, cones, examples, prices, replica, neuron, temperature, scratch
             )
-            if wiring.with_threshold[neuron] and not len(flip_costs):
+            if wiring.with_threshold[neuron] and not len(scratch.flip_costs):
                 energy += visit_with_threshold(
                     wiring, examples, prices, replica, neuron, temperature, scratch
                 )
-        else:
+        elif shared is not None:
             energy += visit_shared(
                 wiring, cones, examples, prices, replica, place, temperature, scratch
             )
     return energy
 
 
-@njit(cache=True)
-def new_scratch(wiring, examples, replica, flip_costs):
+def new_scratch(wiring, replica, flip_costs):
     """Return the work arrays of visits."""
     block_count, lane_count = replica.spins.shape[1], replica.counts.shape[1]
-    flips = np.zeros((block_count, lane_count), dtype=replica.counts.dtype)
-    outputs = np.zeros((len(examples.wanted), lane_count), dtype=replica.counts.dtype)
-    changed = np.zeros(len(wiring.order), dtype=replica.spins.dtype)
-    gains, falls = np.zeros_like(flips), np.zeros_like(flips)
-    return Scratch(flips, gains, falls, outputs, changed, flip_costs)
+    lanes, kind = (block_count, lane_count), replica.counts.dtype
+    most = np.diff(wiring.neurons[:, FIRST_OWN]).max(initial=1)
+    return Scratch(
+        thresholds=np.zeros(-(-most // lane_count) * lane_count, dtype=np.float32),
+        before=np.zeros(block_count, dtype=replica.spins.dtype),
+        flips=np.zeros(lanes, kind),
+        gains=np.zeros(lanes, kind),
+        falls=np.zeros(lanes, kind),
+        outputs=np.zeros((wiring.output_count, lane_count), kind),
+        changed=np.zeros(len(wiring.order), dtype=replica.spins.dtype),
+        flip_costs=flip_costs,
+    )
 
 
-@njit(cache=True)
+@part
 def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, scratch):
     """Propose a neuron's own weights and its bias; return the change of energy.
 
@@ -110,38 +118,50 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
     if has_cone:
         cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)
     else:
-        scratch.flips[:] = 0
+        clear(scratch.flips, replica.spins)
     visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
     if visit.softness:
         temperature *= 2 * visit.softness
     if has_cone:
         weigh_flips(visit)
-    before = visit.spins.copy()
-    thresholds = next_thresholds(len(visit.own), replica.spins, replica.generator, temperature)
+    crossed, thresholds = scratch.before, scratch.thresholds
+    for b in range(len(crossed)):
+        crossed[b] = visit.spins[b]
+    next_thresholds(thresholds, len(visit.own), replica.spins, replica.generator, temperature)
     total = propose_all(
         wiring.parallel, examples.pull, prices, replica, visit, thresholds, scratch.flip_costs
     )
     if has_cone:
-        crossed = before ^ visit.spins
+        for b in range(len(crossed)):
+            crossed[b] ^= visit.spins[b]
         make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch.changed)
     return 0 if visit.softness else total  # sums of expected energies could overflow
 
 
-@njit(cache=True)
+@part
 def visit_with_threshold(wiring, examples, prices, replica, neuron, temperature, scratch):
     """Propose the weights of a neuron without a cone, each together with its threshold.
 
     Return the change of energy, 0 for a soft neuron. Not a part of `visit_neuron`, which would be
     compiled to slower code with it.
     """
-    scratch.flips[:] = 0
+    clear(scratch.flips, replica.spins)
     visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
+    thresholds = scratch.thresholds
     if visit.softness:
         temperature *= 2 * visit.softness
-    thresholds = next_thresholds(len(visit.own), replica.spins, replica.generator, temperature)
+    next_thresholds(thresholds, len(visit.own), replica.spins, replica.generator, temperature)
     shared = wiring.parallel, examples.pull, prices
     total = propose_pairs(*shared, replica, visit, thresholds, scratch.falls)
     return 0 if visit.softness else total
+
+
+@njit(inline="always")
+def clear(lanes, spins):
+    """Set all lanes, blocks x lanes, to 0."""
+    zero = load(lanes, 0, spins) * 0
+    for b in range(len(lanes)):
+        store(lanes, b, zero)
 
 
 @njit(inline="always")
@@ -165,7 +185,7 @@ def visit_of(wiring, examples, prices, replica, neuron, scratch):
     )
 
 
-@njit(cache=True)
+@part
 def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs):
     """Propose a neuron's own numbers one by one; return the change of energy.
 
@@ -175,9 +195,14 @@ def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs)
     blocks_per_sum, total = prices.blocks_per_sum, 0
     scale = 2 * visit.softness if visit.softness else 1
     decay, constant = scale * prices.decay, len(spins) - 1
-    fall = move(prices, visit, visit.spins, visit.spins[0], False)
-    climb, is_climb_known = 0, False  # the sum of all gains
-    for number in range(len(own)):
+    source, weight, flip_count, is_due = constant, ZERO, 0, True
+    fall, climb, is_climb_known = 0, 0, False  # the sum of all gains
+    for number in range(len(own) + 1):
+        if is_due:  # at first, and after a flip
+            fall = move(prices, visit, spins[source], weight, flip_count > 0)
+            is_due = is_climb_known = False
+        if number == len(own):
+            break
         source, parameter = own[number, SOURCE], own[number, PARAMETER]
         weight, pull = parameters[parameter], scale * pulls[parameter]
         # a term is negative, and turns positive, where weight and source differ
@@ -202,12 +227,12 @@ def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs)
         elif np.float32(change) <= thresholds[number]:
             total += change
             parameters[parameter] = ~weight
-            fall = move(prices, visit, spins[source], weight, True)
-            is_climb_known = False
+            flip_count += 1
+            is_due = True
     return total
 
 
-@njit(cache=True)
+@part
 def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
     """Propose each number of several levels together with the neuron's threshold.
 
@@ -218,10 +243,12 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
     per_sum, total, constant = prices.blocks_per_sum, 0, len(spins) - 1
     scale = 2 * visit.softness if visit.softness else 1
     decay = scale * prices.decay
-    threshold, has_field = own[0], pulls.any()
+    threshold, has_field = own[0], False
     for number in range(len(own)):
         if own[number, SOURCE] == constant:
             threshold = own[number]
+    for pull in pulls:
+        has_field |= pull != 0
     is_known, all_up, all_down = False, 0, 0
     lowering = raising = -1, 0  # the flips that move the threshold, and their costs in the field
     for number in range(len(own)):
@@ -232,18 +259,21 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
             set_double_steps(prices, visit, climbs, falls)
             all_up = sum_where(spins, constant, ZERO, climbs, per_sum)
             all_down = sum_where(spins, constant, ZERO, falls, per_sum)
-            lowering = best_flip(parallel, threshold, parameters, pulls, has_field, False)
-            raising = best_flip(parallel, threshold, parameters, pulls, has_field, True)
+            for spin in range(2):
+                lowering = raising
+                raising = best_flip(parallel, threshold, parameters, pulls, has_field, spin > 0)
             is_known = True
         up = sum_where(spins, row[SOURCE], ZERO, climbs, per_sum)
         down = sum_where(spins, row[SOURCE], ZERO, falls, per_sum)
         level = level_of(parallel, row, parameters) if decay else 0
         first = second = -1
         least = 0
-        for is_up in (False, True):
+        for spin in range(2):
+            is_up = spin > 0
             one, pull = best_flip(parallel, row, parameters, pulls, has_field, is_up)
             bend = 4 * decay * (1 + level if is_up else 1 - level)
-            for is_raised in (False, True):
+            for other_spin in range(2):
+                is_raised = other_spin > 0
                 other, other_pull = raising if is_raised else lowering
                 if one < 0 or other < 0:
                     continue
@@ -264,7 +294,7 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
     return total
 
 
-@njit(cache=True)
+@part
 def best_flip(parallel, number, parameters, pulls, has_field, is_up):
     """Return the parameter that moves a number up, or down, at the least cost in the field.
 
@@ -296,13 +326,13 @@ def sum_where(spins, source, weight, gains, blocks_per_sum):
     return sum_of(total)
 
 
-@njit(cache=True)
+@part
 def sum_of_gains(spins, gains, blocks_per_sum):
     """Return the sum of the gains of all examples."""
     return sum_where(spins, len(spins) - 1, ZERO, gains, blocks_per_sum)
 
 
-@njit(cache=True)
+@part
 def cheapest(parallel, own, number, parameters, pulls, scale, costs, flip_costs):
     """Return that of several parallel parameters whose flip costs least, and its cost.
 
@@ -321,11 +351,12 @@ def cheapest(parallel, own, number, parameters, pulls, scale, costs, flip_costs)
     return best, least
 
 
-@njit(cache=True)
+@part
 def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, scratch):
     """Propose a weight of several arcs, the owner of a cone; return the change of energy."""
     weight, spins = wiring.shared[owner - len(wiring.order)], replica.spins
-    threshold = next_thresholds(1, spins, replica.generator, temperature)[0]
+    next_thresholds(scratch.thresholds, 1, spins, replica.generator, temperature)
+    threshold = scratch.thresholds[0]
     cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scratch)
     total = widen(load(scratch.flips, 0, spins) * 0)
     for b in range(spins.shape[1]):
@@ -346,12 +377,3 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
     make_change(wiring, cones, replica, owner, weight, all_lanes, scratch.changed)
     replica.parameters[weight] = ~replica.parameters[weight]
     return change
-
-
-@njit(cache=True)
-def next_thresholds(count, states, generator, temperature):
-    """Draw `count` thresholds from the replica's stream, which advances by whole rows of lanes."""
-    lane_count = generator.shape[1]
-    thresholds = np.empty((-(-count // lane_count), lane_count), dtype=np.float32)
-    draw_thresholds(thresholds, states, generator, temperature)
-    return thresholds.reshape(-1)

@@ -32,7 +32,7 @@ from qubonn.engines.forward_tables import (
     PLANE,
     SOURCE,
 )
-from qubonn.simd.compiling import njit
+from qubonn.simd.compiling import inlined, kernel, njit, part
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of
 from qubonn.simd.words import load_at, ones_of, repeated, store_at, transpose
 
@@ -43,20 +43,12 @@ ZERO = np.uint64(0)
 # ---- examples ----------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
-def fill_tiles(words, rows, tiles):
-    """Copy the rows of `words` (examples x words) that `rows` lists; zeros after the last."""
-    for block in range(len(tiles)):
-        for lane in range(LANES):
-            number = block * LANES + lane
-            for word in range(words.shape[1]):
-                tiles[block, word, lane] = words[rows[number], word] if number < len(rows) else ZERO
+@kernel
+def fill_masks(tiles, masks, square):
+    """Turn tiles into masks, columns x blocks: bit k is example k of the block.
 
-
-@njit(cache=True, nogil=True)
-def fill_masks(tiles, masks):
-    """Turn tiles into masks, columns x blocks: bit k is example k of the block."""
-    square = np.zeros(8 * LANES, dtype=np.uint64)
+    `square` is a work array of eight words for each lane.
+    """
     for block in range(len(tiles)):
         for first in range(0, tiles.shape[1], 8):
             count = min(8, tiles.shape[1] - first)
@@ -70,19 +62,18 @@ def fill_masks(tiles, masks):
                     masks[column + bit, block] = square[8 * bit + word]
 
 
-@njit(cache=True)
-def count_disagreements(tiles, block, weights, input_masks, found):
+@part
+def count_disagreements(tiles, block, weights, plane_count, input_masks, found):
     """Fill `found` with the number of masked inputs that differ from their weights, by example.
 
-    `weights` has a row for each of several parallel arcs; their numbers are added.
+    `weights` has `plane_count` rows, one for each of several parallel arcs; numbers are added.
     """
-    flat = tiles.reshape(-1)
     word_count = tiles.shape[1]
     for first in range(0, LANES, 32):
         total = repeated(ZERO, THIRTY_TWO)
         for word in range(word_count):
-            known = load_at(flat, (block * word_count + word) * LANES + first, THIRTY_TWO)
-            for plane in range(len(weights)):
+            known = load_at(tiles[block, word], first, THIRTY_TWO)
+            for plane in range(plane_count):
                 total = total + ones_of((known ^ weights[plane, word]) & input_masks[word])
         store_at(found, first, total)
 
@@ -90,21 +81,22 @@ def count_disagreements(tiles, block, weights, input_masks, found):
 # ---- all examples ------------------------------------------------------------------------------
 
 
-@njit(cache=True, nogil=True)
-def run_forward(wiring, tiles, replica):
-    """Fill counts and activations of a replica from its parameters and the inputs in `tiles`."""
+@kernel
+def run_forward(wiring, tiles, replica, weights, differing):
+    """Fill counts and activations of a replica from its parameters and the inputs in `tiles`.
+
+    `weights`, planes x words, and `differing`, a number for each lane, are work arrays.
+    """
     arcs, neurons, spins, counts = wiring.arcs, wiring.neurons, replica.spins, replica.counts
     input_count, block_count = wiring.input_count, replica.spins.shape[1]
-    weights = np.zeros((wiring.plane_count, tiles.shape[1]), dtype=np.uint64)
     constant = len(spins) - 1
-    differing = np.zeros(counts.shape[1], dtype=np.uint64)
     for neuron in wiring.order:
         first, last = neurons[neuron, FIRST_ARC], neurons[neuron + 1, FIRST_ARC]
         row = wiring.wide_row_of[neuron]
         read = known = plane_count = 0  # terms that are counted word by word; that are known
         if row >= 0:
             read, plane_count = pack_weights(
-                arcs[first:last], replica.parameters, input_count, weights
+                arcs, first, last, replica.parameters, input_count, weights
             )
         for arc in range(first, last):
             if arcs[arc, SOURCE] == constant and replica.parameters[arcs[arc, PARAMETER]]:
@@ -112,14 +104,14 @@ def run_forward(wiring, tiles, replica):
         for b in range(block_count):
             place = neuron * block_count + b
             if row >= 0:
-                planes = weights[:plane_count]
-                count_disagreements(tiles, b, planes, wiring.wide_inputs[row], differing)
+                masks = wiring.wide_inputs[row]
+                count_disagreements(tiles, b, weights, plane_count, masks, differing)
                 for lane in range(counts.shape[1]):
                     counts[place, lane] = -np.int64(differing[lane])
-            else:
-                counts[place] = 0
             zero = load(counts, place, spins) * 0
-            count = load(counts, place, spins) + (read + known - neurons[neuron, NEEDED])
+            count = zero + (read + known - neurons[neuron, NEEDED])
+            if row >= 0:
+                count = count + load(counts, place, spins)
             for arc in range(first, last):
                 source = arcs[arc, SOURCE]
                 if source != constant and (row < 0 or source >= input_count):
@@ -129,15 +121,17 @@ def run_forward(wiring, tiles, replica):
             spins[input_count + neuron, b] = ~is_negative(count)
 
 
-@njit(cache=True)
-def pack_weights(arcs, parameters, input_count, weights):
+@part
+def pack_weights(arcs, first, last, parameters, input_count, weights):
     """Set the bits of the inputs whose weight is +1, a row for each of several parallel arcs.
 
     Return the number of arcs from inputs, and of rows.
     """
-    weights[:] = 0
+    for plane in range(len(weights)):
+        for word in range(weights.shape[1]):
+            weights[plane, word] = 0
     count = plane_count = 0
-    for arc in range(len(arcs)):
+    for arc in range(first, last):
         source, plane = arcs[arc, SOURCE], arcs[arc, PLANE]
         if source < input_count:
             count += 1
@@ -147,7 +141,7 @@ def pack_weights(arcs, parameters, input_count, weights):
     return count, plane_count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def energy_of(wiring, examples, prices, replica):
     """Compute the energy of a replica, in fine units, from its counts and parameters."""
     spins, wanted, counts = replica.spins, examples.wanted, replica.counts
@@ -164,10 +158,10 @@ def energy_of(wiring, examples, prices, replica):
             count = load(counts, neuron * block_count + b, spins)
             output = neuron - first_output
             if output < 0:
-                margin = margin_of(prices, wiring.neurons[neuron, LEAST], count)
+                margin = margin_of(prices.margin_cap, wiring.neurons[neuron, LEAST], count)
                 margins += sum_of(margin * weights)
             elif prices.is_pairwise:
-                lack = choose(wanted[output, b], zero, behind(prices, right - count))
+                lack = choose(wanted[output, b], zero, behind(prices.target_margin, right - count))
                 violations += sum_of(lack * weights)
             else:
                 violations += sum_of(missing(wanted[output, b], count) * weights)
@@ -183,7 +177,7 @@ def energy_of(wiring, examples, prices, replica):
     return energy + pulls + decayed * prices.decay
 
 
-@njit(cache=True)
+@part
 def level_of(parallel, number, parameters):
     """Return the sum of the spins of parallel parameters: the level of a weight."""
     level = 0
@@ -195,7 +189,7 @@ def level_of(parallel, number, parameters):
 # ---- a change through its cone -----------------------------------------------------------------
 
 
-@njit(cache=True)
+@part(keeps_literals=True)
 def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scratch):
     """Fill `flips` with the cost of a change in each example.
 
@@ -221,8 +215,8 @@ def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scra
             changed[neuron] = ~is_negative(after) ^ spins[wiring.input_count + neuron, b]
             if neuron < first_output:
                 if prices.margin:
-                    least = neurons[neuron, LEAST]
-                    less = margin_of(prices, least, before) - margin_of(prices, least, after)
+                    least, cap = neurons[neuron, LEAST], prices.margin_cap
+                    less = margin_of(cap, least, before) - margin_of(cap, least, after)
                     total = total + less * prices.margin
             elif prices.is_pairwise:
                 store(outputs, neuron - first_output, after)
@@ -239,7 +233,7 @@ def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scra
         changed[owner] = 0
 
 
-@njit(cache=True)
+@part(keeps_literals=True)
 def make_change(wiring, cones, replica, owner, weight, crossed, changed):
     """Update the counts and activations of a cone.
 
@@ -314,28 +308,28 @@ def change_of_lack(prices, wanted, counts, outputs, first_output, b):
         right_then = right_then + choose(wanted[c, b], load(outputs, c, wanted), zero)
     for c in range(len(wanted)):
         count = load(counts, (first_output + c) * block_count + b, wanted)
-        then = behind(prices, right_then - load(outputs, c, wanted))
-        lack = lack + choose(wanted[c, b], zero, then - behind(prices, right - count))
+        then = behind(prices.target_margin, right_then - load(outputs, c, wanted))
+        lack = lack + choose(wanted[c, b], zero, then - behind(prices.target_margin, right - count))
     return lack
 
 
 # ---- costs of counts ---------------------------------------------------------------------------
 
 
-@njit(inline="always")
+@inlined
 def missing(wanted, count):
     """Return the number of terms by which an output is on the wrong side: 0 where it is right."""
     return larger(choose(wanted, count * -1, count + 1), 0)
 
 
-@njit(inline="always")
-def behind(prices, lead):
+@inlined
+def behind(target, lead):
     """Return by how much a lead of the right class, in counts, is too small: target - 2 * lead."""
-    return larger((lead + lead) * -1 + prices.target_margin, 0)
+    return larger((lead + lead) * -1 + target, 0)
 
 
-@njit(inline="always")
-def margin_of(prices, least, count):
+@inlined
+def margin_of(cap, least, count):
     """Return the rewarded margin of a hidden neuron: min(|pi|, cap), pi = 2 * count + least."""
     sums = count + count + least
-    return larger(larger(sums, sums * -1) * -1, -prices.margin_cap) * -1
+    return larger(larger(sums, sums * -1) * -1, -cap) * -1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qubonn.engines._forward_passes import behind, margin_of, missing
-from qubonn.simd.compiling import njit
+from qubonn.simd.compiling import inlined, njit, part
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
 
 
@@ -55,7 +55,7 @@ def move(prices, visit, sources, weight, is_flipped):
     return fall
 
 
-@njit(cache=True)
+@part
 def move_hidden(prices, visit, sources, weight, is_flipped):
     """Move a hidden neuron without noise; its steps cost in its cone, and in margin."""
     counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
@@ -78,7 +78,7 @@ def move_hidden(prices, visit, sources, weight, is_flipped):
     return sum_of(total)
 
 
-@njit(cache=True)
+@part
 def weigh_flips(visit):
     """Multiply the costs of a change of sign by the weights of the examples.
 
@@ -91,7 +91,7 @@ def weigh_flips(visit):
         store(visit.flips, b, flip)
 
 
-@njit(cache=True)
+@part
 def move_soft(prices, visit, sources, weight, is_flipped):
     """Move a soft neuron, all energies in 1 / 2S; its flips are pushes.
 
@@ -122,7 +122,7 @@ def move_soft(prices, visit, sources, weight, is_flipped):
     return sum_of(total)
 
 
-@njit(cache=True)
+@part
 def shift(visit, sources, weight):
     """Move a neuron's counts when `weight` flips, and update its activations."""
     counts, spins, flips = visit.counts, visit.spins, visit.flips
@@ -137,7 +137,7 @@ def shift(visit, sources, weight):
         spins[b] = now
 
 
-@njit(cache=True)
+@part
 def set_output_gains(prices, visit):
     """Fill the gains of an output that must have the right sign; return the cost of a step down."""
     counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
@@ -152,7 +152,7 @@ def set_output_gains(prices, visit):
     return sum_of(total)
 
 
-@njit(cache=True)
+@part
 def set_pairwise_gains(prices, visit):
     """Fill the gains of an output that is compared with others; return the cost of a step down."""
     gains, outputs, wanted = visit.gains, visit.outputs, visit.wanted
@@ -168,7 +168,7 @@ def set_pairwise_gains(prices, visit):
 # ---- steps of two ------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@part
 def set_double_steps(prices, visit, climbs, falls):
     """Fill the costs of two steps up and of two steps down, in all examples."""
     counts, spins, flips, weights = visit.counts, visit.spins, visit.flips, visit.weights
@@ -194,7 +194,7 @@ def set_double_steps(prices, visit, climbs, falls):
 # ---- the costs of steps up and down, in one block, times the weights of the examples -----------
 
 
-@njit(inline="always")
+@inlined
 def hidden_steps(prices, weight, least, count, flip, spins, size):
     """Return the costs in a hidden neuron's cone and margin."""
     up, down = crossings(count, flip, spins, size)
@@ -205,7 +205,7 @@ def hidden_steps(prices, weight, least, count, flip, spins, size):
     return up, down
 
 
-@njit(inline="always")
+@inlined
 def soft_steps(prices, weight, softness, least, count, push, size):
     """Return the costs expected for a soft neuron, in 1 / 2S."""
     here = soft_sign(softness, least, count)
@@ -218,7 +218,7 @@ def soft_steps(prices, weight, softness, least, count, push, size):
     return up, down
 
 
-@njit(inline="always")
+@inlined
 def output_steps(prices, weight, wanted, count, flip, spins, size):
     """Return the costs for an output that must have the right sign."""
     up, down = crossings(count, flip, spins, size)
@@ -228,59 +228,59 @@ def output_steps(prices, weight, wanted, count, flip, spins, size):
     return up, down
 
 
-@njit(inline="always")
+@inlined
 def pairwise_steps(prices, softness, weights, b, outputs, wanted, output, size):
     """Return the costs, in violations, for an output that is compared with others.
 
     With a softness they are expected costs, in 1 / 2S.
     """
-    block_count = len(weights)
+    block_count, target = len(weights), prices.target_margin
     zero = load(weights, b, wanted) * 0
     right = zero  # the count of each example's right class
     for c in range(len(wanted)):
         right = right + choose(wanted[c, b], load(outputs, c * block_count + b, wanted), zero)
     lead = right - load(outputs, output * block_count + b, wanted)
-    up = change_of_lead(prices, softness, lead, -size)
-    down = change_of_lead(prices, softness, lead, size)
+    up = change_of_lead(target, softness, lead, -size)
+    down = change_of_lead(target, softness, lead, size)
     if wanted[output, b]:  # a move of the right class moves its leads over all others
         others_up, others_down = zero, zero
         for c in range(len(wanted)):
             if c != output:
                 lead = right - load(outputs, c * block_count + b, wanted)
-                others_up = others_up + change_of_lead(prices, softness, lead, size)
-                others_down = others_down + change_of_lead(prices, softness, lead, -size)
+                others_up = others_up + change_of_lead(target, softness, lead, size)
+                others_down = others_down + change_of_lead(target, softness, lead, -size)
         up = choose(wanted[output, b], others_up, up)
         down = choose(wanted[output, b], others_down, down)
     weight = load(weights, b, wanted)
     return up * weight, down * weight
 
 
-@njit(inline="always")
-def change_of_lead(prices, softness, lead, step):
+@inlined
+def change_of_lead(target, softness, lead, step):
     """Return the cost of a step of a lead, in counts.
 
     With a softness, what the lead lacks has noise, uniform in -S..S: the expected cost, in 1 / 2S,
     is half the square of `near`, where the noise decides, plus 2S for each unit of `far` beyond.
     """
     if softness:
-        lack = (lead + lead) * -1 + (prices.target_margin + softness)
+        lack = (lead + lead) * -1 + (target + softness)
         then = lack - 2 * step
         near, near_then = clipped(lack, softness), clipped(then, softness)
         far, far_then = larger(lack - 2 * softness, 0), larger(then - 2 * softness, 0)
         squares = (near_then * near_then >> 1) - (near * near >> 1)  # S makes all of them even
         cost = squares + (far_then - far) * (2 * softness)
     else:
-        cost = behind(prices, lead + step) - behind(prices, lead)
+        cost = behind(target, lead + step) - behind(target, lead)
     return cost
 
 
-@njit(inline="always")
+@inlined
 def clipped(lanes, softness):
     """Return integers clipped to 0 and 2S."""
     return larger(larger(lanes, 0) * -1, -2 * softness) * -1
 
 
-@njit(inline="always")
+@inlined
 def crossings(count, flip, spins, size):
     """Return the costs in the cone of a step up and a step down, where they change the sign."""
     zero = count * 0
@@ -289,17 +289,17 @@ def crossings(count, flip, spins, size):
     return up, down
 
 
-@njit(inline="always")
+@inlined
 def soft_sign(softness, least, count):
     """Return the probability of +1 in 1 / 2S: pi + S, clipped to 0 and 2S."""
     return clipped(count + count + (least + softness), softness)
 
 
-@njit(inline="always")
+@inlined
 def margin_steps(prices, least, count, size):
     """Return by how much a step up and a step down reduce the rewarded margin."""
-    here = margin_of(prices, least, count)
+    here = margin_of(prices.margin_cap, least, count)
     return (
-        here - margin_of(prices, least, count + size),
-        here - margin_of(prices, least, count - size),
+        here - margin_of(prices.margin_cap, least, count + size),
+        here - margin_of(prices.margin_cap, least, count - size),
     )

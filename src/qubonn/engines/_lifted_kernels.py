@@ -15,9 +15,8 @@ one level.
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from qubonn.simd.compiling import njit
+from qubonn.simd.compiling import kernel, njit, part
 from qubonn.simd.streams import accept, load_generator, store_generator, threshold_scale
 from qubonn.simd.vectors import at_most, choose, larger, load, store, to_float
 
@@ -211,26 +210,13 @@ def activation_change(circuit, parameters, activations, counts, k, f, zero):
     return total
 
 
-@njit(parallel=True, cache=True)
-def anneal_all(circuit, numbers, parameters, activations, energies, generators, temperatures):
-    """Sweep all blocks once for each row of `temperatures`: of weights, biases, activations."""
-    for block in prange(len(parameters)):
-        anneal_block(
-            circuit,
-            numbers,
-            parameters[block],
-            activations[block],
-            energies[block],
-            generators[block],
-            temperatures,
-        )
+@kernel
+def anneal_block(circuit, numbers, state, energies, generator, temperatures):
+    """Sweep one block once for each row of `temperatures`: of weights, biases, activations.
 
-
-@njit(cache=True)
-def anneal_block(circuit, numbers, parameters, activations, energies, generator, temperatures):
-    """Sweep one block; its energies (1 x lanes) are exact afterwards."""
-    lane_count = energies.shape[1]
-    counts = np.zeros((circuit.example_count * circuit.neuron_count, lane_count), dtype=np.int32)
+    Its energies (1 x lanes) are exact afterwards; the counts of its state need not be set.
+    """
+    parameters, activations, counts = state
     set_counts(circuit, parameters, activations, counts)
     set_energies(circuit, numbers, parameters, activations, counts, energies)
     stream = load_generator(generator, activations)
@@ -252,7 +238,6 @@ def anneal_block(circuit, numbers, parameters, activations, energies, generator,
             if numbers is not None:
                 store_generator(generator, stream)
                 store(energies, 0, energy)
-                state = parameters, activations, counts
                 move_numbers(circuit, numbers, state, energies, generator, kind, scale)
                 stream = load_generator(generator, activations)
                 energy = load(energies, 0, activations)
@@ -268,7 +253,7 @@ def anneal_block(circuit, numbers, parameters, activations, energies, generator,
     store(energies, 0, energy)
 
 
-@njit(cache=True)
+@part
 def move_numbers(circuit, numbers, state, energies, generator, kind, scale):
     """Propose two moves of each number of a kind, by a guided walk.
 
@@ -340,7 +325,7 @@ def flip_activation(circuit, parameters, activations, counts, k, f, accepted, ze
     activations[place] = own ^ accepted
 
 
-@njit(cache=True)
+@part
 def set_counts(circuit, parameters, activations, counts):
     """Count the positive terms of every site, less the number that makes it positive."""
     zero = load(counts, 0, activations) * 0
@@ -358,7 +343,7 @@ def set_counts(circuit, parameters, activations, counts):
                 store(counts, site, count)
 
 
-@njit(cache=True)
+@part
 def set_energies(circuit, numbers, parameters, activations, counts, energies):
     """Compute the energy of every lane."""
     zero = load(energies, 0, activations) * 0
@@ -389,11 +374,10 @@ def set_energies(circuit, numbers, parameters, activations, counts, energies):
     store(energies, 0, total)
 
 
-@njit(cache=True)
-def set_changes(circuit, numbers, parameters, activations, changes):
+@kernel
+def set_changes(circuit, numbers, state, changes):
     """Fill `changes` (parameters, then activations by example; x lanes) with energy changes."""
-    lane_count = changes.shape[1]
-    counts = np.zeros((circuit.example_count * circuit.neuron_count, lane_count), dtype=np.int32)
+    parameters, activations, counts = state
     set_counts(circuit, parameters, activations, counts)
     zero = load(changes, 0, activations) * 0
     for p in range(len(parameters)):

@@ -89,7 +89,7 @@ class PackedExamples:
         """
         rows = np.arange(self.problem.example_count) if rows is None else rows
         input_count = self.topology.input_count
-        tiles = self._tiles(self.output_words, rows)
+        tiles = _tiles(self.output_words, rows)
         share = self.weights[rows].sum() / self.weights.sum()
         decay = round(share * self.problem.decay_strength / self.unit)
         self.prices = self.prices._replace(decay=decay)
@@ -100,14 +100,19 @@ class PackedExamples:
             pull=self._pull(share),
         )
         if input_spins is None:
-            tiles = self._tiles(self.input_words, rows)
+            tiles = _tiles(self.input_words, rows)
         else:
             words = _words(self.topology.with_constant(input_spins))
-            tiles = self._tiles(words, np.arange(len(rows)))
+            tiles = _tiles(words, np.arange(len(rows)))
         replicas = self._with_room(replicas, len(tiles))
         replicas.spins[:, :input_count] = self._masks(tiles, input_count)
-        self._for_each(replicas, lambda r, one: self.passes.run_forward(self.wiring, tiles, one))
+        self._for_each(replicas, lambda r, one: self._run_forward(one, tiles))
         return replicas
+
+    def _run_forward(self, one: Replica, tiles: Any) -> None:
+        weights = np.empty((self.wiring.plane_count, tiles.shape[1]), dtype=np.uint64)
+        differing = np.empty(LANES, dtype=np.uint64)
+        self.passes.run_forward(self.wiring, tiles, one, weights, differing)
 
     def _with_room(self, replicas: Any, block_count: int) -> Any:
         """Return replicas whose counts and activations have room for `block_count` blocks."""
@@ -150,8 +155,11 @@ class PackedExamples:
     def _anneal_one(
         self, one: Replica, energy: int, schedule: VisitSchedule, prices: Prices, costs: IntVector
     ) -> int:
-        shared = self.tables, self.examples, prices
-        return int(self.kernels.anneal_replica(*shared, one, energy, schedule, costs))
+        problem = self.tables, self.examples, prices
+        scratch = self.kernels.new_scratch(self.wiring, one, costs)
+        shared = self.wiring.shared if len(self.wiring.shared) else None
+        work = energy, schedule, scratch, shared
+        return int(self.kernels.anneal_replica(*problem, one, *work))
 
     def schedule(self, temperatures: NDArray[np.float64]) -> VisitSchedule:
         """Return all visits at temperatures in units of energy (a row for each sweep x groups)."""
@@ -218,16 +226,10 @@ class PackedExamples:
         lanes.reshape(-1)[: len(weights)] = weights
         return lanes
 
-    def _tiles(self, words: NDArray[np.uint64], rows: IntVector) -> Any:
-        """Return rows of words as tiles, blocks x words x examples."""
-        tiles = np.empty((-(-len(rows) // LANES), words.shape[1], LANES), dtype=np.uint64)
-        self.passes.fill_tiles(words, rows, tiles)
-        return tiles
-
     def _masks(self, tiles: Any, column_count: int) -> Any:
         """Return tiles as masks, columns x blocks."""
         masks = np.empty((column_count, len(tiles)), dtype=np.uint64)
-        self.passes.fill_masks(tiles, masks)
+        self.passes.fill_masks(tiles, masks, np.empty(8 * LANES, dtype=np.uint64))
         return masks
 
 
@@ -237,6 +239,13 @@ def _words(spins: SpinMatrix) -> NDArray[np.uint64]:
     words = np.zeros((len(spins), 8 * -(-spins.shape[1] // 64)), dtype=np.uint8)
     words[:, : bits.shape[1]] = bits
     return words.view("<u8")
+
+
+def _tiles(words: NDArray[np.uint64], rows: IntVector) -> NDArray[np.uint64]:
+    """Return rows of words as tiles, blocks x words x examples; zeros after the last."""
+    padded = np.zeros((-(-len(rows) // LANES) * LANES, words.shape[1]), dtype=np.uint64)
+    padded[: len(rows)] = words[rows]
+    return np.ascontiguousarray(padded.reshape(-1, LANES, words.shape[1]).transpose(0, 2, 1))
 
 
 def _is_real(example_count: int) -> NDArray[np.uint64]:

@@ -116,7 +116,7 @@ class LiftedRun:
         # Numba is slow to import, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._lifted_kernels")
         self.streams: Any = import_module("qubonn.simd.streams")
-        self.threads: Any = import_module("qubonn.simd.threads").threads
+        self.threads: Any = import_module("qubonn.simd.threads")
         self.problem, self.settings, self.sweep_count = problem, settings, 0
         is_squared = settings.violation == "squared"
         self.unit = energy_unit(problem, is_squared=is_squared)
@@ -126,7 +126,7 @@ class LiftedRun:
         count = settings.replica_count
         starts, streams = np.random.SeedSequence(seed).spawn(2)
         generator = np.random.default_rng(starts)
-        with self.threads(settings.thread_count) as thread_count:
+        with self.threads.threads(settings.thread_count) as thread_count:
             self.lanes = lanes or self.streams.lane_count_for(count, thread_count)
         bits = _parameters(problem, count, generator, initial_networks)
         self.parameters = self.streams.pack_states(bits, self.lanes)
@@ -196,17 +196,30 @@ class LiftedRun:
         """Energy changes of all flips, variables x lanes, of the first block."""
         count = self.parameters.shape[1] + self.circuit.wanted.size
         changes = np.zeros((count, self.lanes), dtype=np.int32)
-        state = self.parameters[0], self.activations[0]
-        self.kernels.set_changes(self.circuit, self.numbers, *state, changes)
+        state = self.parameters[0], self.activations[0], self._new_counts()
+        self.kernels.set_changes(self.circuit, self.numbers, state, changes)
         return changes * self.unit
 
     def sweep(self, temperatures: NDArray[np.float64]) -> None:
         """Make a sweep for each row of temperatures."""
-        with self.threads(self.settings.thread_count):
-            blocks = self.parameters, self.activations, self.energies, self.generators
-            tables = self.circuit, self.numbers
-            self.kernels.anneal_all(*tables, *blocks, temperatures / self.unit)
+        self._anneal((self.circuit, self.numbers), self.energies, temperatures / self.unit)
         self.sweep_count += len(temperatures)
+
+    def _anneal(self, tables: Any, energies: Any, temperatures: NDArray[np.float64]) -> None:
+        """Sweep all blocks; each stays on one thread."""
+
+        def work(first: int, end: int, thread: int) -> None:
+            counts = self._new_counts()
+            for block in range(first, end):
+                state = self.parameters[block], self.activations[block], counts
+                rest = energies[block], self.generators[block], temperatures
+                self.kernels.anneal_block(*tables, state, *rest)
+
+        self.threads.share(work, len(energies), self.settings.thread_count)
+
+    def _new_counts(self) -> NDArray[np.int32]:
+        site_count = self.circuit.example_count * self.circuit.neuron_count
+        return np.empty((site_count, self.lanes), dtype=np.int32)
 
     def _replica_energies(self) -> NDArray[np.float64]:
         energies = self.energies.reshape(-1)[: self.settings.replica_count]
@@ -238,9 +251,7 @@ class LiftedRun:
         energies, numbers = np.zeros_like(self.energies), self.numbers
         if numbers is not None:
             numbers = numbers._replace(decay=np.zeros_like(numbers.decay))
-        with self.threads(self.settings.thread_count):
-            blocks = self.parameters, self.activations, energies, self.generators
-            self.kernels.anneal_all(circuit, numbers, *blocks, np.zeros((0, 3)))
+        self._anneal((circuit, numbers), energies, np.zeros((0, 3)))
         return energies.reshape(-1)[: self.settings.replica_count].astype(np.int64)
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qubonn.inference.program import CHUNK, SLIDE, SPREAD
-from qubonn.simd.compiling import njit
+from qubonn.simd.compiling import njit, part
 from qubonn.simd.words import full_adder, load_at, repeated, store_at, transpose
 
 EIGHT = np.zeros(1, dtype=np.uint8)  # lanes of a plane
@@ -34,7 +34,7 @@ class Planes(NamedTuple):
     square: np.ndarray  # 64 x lanes, to be transposed
 
 
-@njit(cache=True)
+@part
 def run_plane_step(tables, step, parameters, inputs, buffers, planes, chunk_count, is_sums):
     """Run one step of one network on a block: strips, or words to planes, or planes to words."""
     end = step["first"] + step["count"]
@@ -66,7 +66,7 @@ def run_plane_step(tables, step, parameters, inputs, buffers, planes, chunk_coun
 # ---- strips ------------------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@part
 def sort_arcs(strip, offsets, parameters, planes, zeros, longest):
     """List where a strip's first neuron finds its sources: weight -1 up to `middle`, then +1.
 
@@ -79,7 +79,8 @@ def sort_arcs(strip, offsets, parameters, planes, zeros, longest):
         positive += bit_at(parameters, first_bit + arc)
     middle = (term_count + fan_in - positive + 7) // 8 * 8
     end = middle + (positive + 7) // 8 * 8
-    planes.order[:end] = 8 * zeros
+    for place in range(end):
+        planes.order[place] = 8 * zeros
     for term in range(term_count):
         planes.order[term] = 8 * (zeros + (1 + term) * longest)
     sources = offsets[strip["first_offset"] : strip["first_offset"] + fan_in]
@@ -92,7 +93,7 @@ def sort_arcs(strip, offsets, parameters, planes, zeros, longest):
     return middle, end, (2 * positive - fan_in - term_count) >> 1
 
 
-@njit(cache=True)
+@part
 def start_row(strip, row, parameters, planes, counts, zeros, longest):
     """Write the thresholds of a row of neurons as planes, and move its sources on."""
     length, term_count = strip["length"], strip["term_count"]
@@ -108,7 +109,7 @@ def start_row(strip, row, parameters, planes, counts, zeros, longest):
             planes.order[arc] += 8 * strip["step"]
 
 
-@njit(cache=True)
+@part
 def run_hidden(strip, row, planes, counts):
     """Fill the planes of a row of neurons, two at a time."""
     digits, length = digit_count(strip["fan_in"] + strip["term_count"]), strip["length"]
@@ -125,7 +126,7 @@ def run_hidden(strip, row, planes, counts):
         store_at(planes.nodes, target + place, lead ^ ALL)
 
 
-@njit(cache=True)
+@part
 def run_outputs(strip, row, planes, counts, votes, output_count, chunk_count, is_sums):
     """Fill the planes of a row of output neurons, and add to their votes."""
     term_count, counters = strip["fan_in"] + strip["term_count"], planes.counters
@@ -150,7 +151,7 @@ def run_outputs(strip, row, planes, counts, votes, output_count, chunk_count, is
             store_at(votes, place, total)
 
 
-@njit(cache=True)
+@part
 def count_arcs(planes, shift, counts, digits, like):
     """Set the counters to the leads of a neuron, or of two neighbours, eight arcs at a time."""
     middle, end, start = counts
@@ -194,7 +195,7 @@ def count_arcs(planes, shift, counts, digits, like):
     store_at(counters, lanes + lanes, fours)
 
 
-@njit(cache=True)
+@part
 def invert(counters, digits, like):
     """Invert the counters' digits from the fourth on."""
     for digit in range(3, digits):
@@ -220,17 +221,18 @@ def bit_at(words, place):
 # ---- words <-> planes --------------------------------------------------------------------------
 
 
-@njit(cache=True)
+@part
 def spread(spans, words, place, stride, planes, chunk_count):
     """Turn rows of words, from `place` on, into the planes of the nodes in `spans`."""
     square, bit = planes.square, 64
     for span in range(len(spans)):
         for node in range(spans[span, 0], spans[span, 0] + spans[span, 1]):
             if bit == 64:
-                square[:] = ZERO
-                for part in range(4 * chunk_count):
-                    lanes = load_at(words, place + part // 4 * stride + part % 4 * 8, EIGHT)
-                    store_at(square, 8 * part, lanes)
+                for word in range(len(square)):
+                    square[word] = ZERO
+                for piece in range(4 * chunk_count):
+                    lanes = load_at(words, place + piece // 4 * stride + piece % 4 * 8, EIGHT)
+                    store_at(square, 8 * piece, lanes)
                 transpose(square)
                 place += CHUNK
                 bit = 0
@@ -238,21 +240,24 @@ def spread(spans, words, place, stride, planes, chunk_count):
             bit += 1
 
 
-@njit(cache=True)
+@part
 def gather(spans, words, place, stride, planes, chunk_count):
     """Turn the planes of the nodes in `spans`, in any order, into rows of words."""
     square, bit = planes.square, 0
-    node_count = spans[:, 1].sum()
+    node_count = 0
+    for span in range(len(spans)):
+        node_count += spans[span, 1]
     for span in range(len(spans)):
         for node in range(spans[span, 0], spans[span, 0] + spans[span, 1]):
             if bit == 0:
-                square[:] = ZERO
+                for word in range(len(square)):
+                    square[word] = ZERO
             store_at(square, 8 * bit, load_at(planes.nodes, 8 * node, EIGHT))
             bit, node_count = bit + 1, node_count - 1
             if bit == 64 or node_count == 0:
                 transpose(square)
-                for part in range(4 * chunk_count):
-                    lanes = load_at(square, 8 * part, EIGHT)
-                    store_at(words, place + part // 4 * stride + part % 4 * 8, lanes)
+                for piece in range(4 * chunk_count):
+                    lanes = load_at(square, 8 * piece, EIGHT)
+                    store_at(words, place + piece // 4 * stride + piece % 4 * 8, lanes)
                 place += CHUNK
                 bit = 0

@@ -15,7 +15,7 @@ import numpy as np
 
 from qubonn.inference._plane_kernels import bit_at, run_plane_step
 from qubonn.inference.program import BLOCK, CHUNK, DENSE, Chunk
-from qubonn.simd.compiling import njit
+from qubonn.simd.compiling import kernel, part
 from qubonn.simd.words import finite, load_at, ones_of, positive, repeated, store_at
 
 THIRTY_TWO = np.zeros(1, dtype=np.uint32)  # lanes: the examples of a chunk
@@ -24,7 +24,7 @@ ZERO, ONE, SIGN_PLACE, SIGN = (np.uint64(word) for word in (0, 1, 63, 1 << 63))
 LOW_HALF = np.uint64((1 << 32) - 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes, spins):
     """Fill the rows of `votes` and of `spins`, if they have any: one for each example.
 
@@ -36,7 +36,8 @@ def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes, spin
         examples = min(BLOCK, example_count - block * BLOCK)
         chunk_count = (examples + CHUNK - 1) // CHUNK
         first_input = block * BLOCK * tables.input_row_count
-        buffers.votes[:] = ZERO
+        for place in range(len(buffers.votes)):
+            buffers.votes[place] = ZERO
         for member in range(len(parameters)):
             for number in range(tables.opening if member else 0, len(tables.steps)):
                 step = tables.steps[number]
@@ -57,7 +58,7 @@ def run_blocks(tables, inputs, parameters, buffers, planes, is_sums, votes, spin
         write_votes(buffers.votes.view(np.int64), len(parameters), is_sums, block, votes, spins)
 
 
-@njit(cache=True)
+@part
 def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums):
     """Compute up to 64 neurons of a layer, from `first` on, for one chunk of examples.
 
@@ -105,7 +106,7 @@ def run_dense(tables, step, first, parameters, sources, buffers, chunk, is_sums)
     store_at(buffers.words, row * CHUNK, spins)
 
 
-@njit(cache=True)
+@part
 def write_votes(found, member_count, is_sums, block, votes, spins):
     """Copy what a block of examples voted, chunks by outputs by examples, to rows of examples."""
     output_count = votes.shape[1]
@@ -120,7 +121,7 @@ def write_votes(found, member_count, is_sums, block, votes, spins):
             spins[first + lane, column] = 2 * (some[lane] > least) - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pack_chunks(numbers, column_count, first_chunk, words):
     """Fill `words` from flat `numbers`, `first_chunk` and on; return whether all are finite.
 
@@ -153,7 +154,7 @@ def pack_chunks(numbers, column_count, first_chunk, words):
     return is_finite
 
 
-@njit(cache=True, nogil=True)
+@part
 def short_word(numbers, first, count):
     """Return the signs of fewer than 64 numbers, the first in the lowest bit; are they finite."""
     word = np.uint64(0)

@@ -1,4 +1,4 @@
-"""njit: Numba's compiler with a cache that never stops a program.
+"""njit, kernel, part: Numba's compiler with a cache that never stops a program, and in less time.
 
 Function -> compiled function.  Numba refuses to compile a function whose cache cannot be written,
 as in a container that is read-only.  Here the cache is, in this order:
@@ -22,17 +22,20 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 
 _log = logging.getLogger(__name__)
 _said: set[str] = set()  # what was reported once in this process
 
 SECONDS = {  # to compile on one core, about; benchmarks/first_run.py measures them
-    "qubonn.engines._lifted_kernels.anneal_all": 15,
-    "qubonn.engines._forward_kernels.anneal_replica": 15,
+    "qubonn.engines._lifted_kernels.anneal_block": 5,
+    "qubonn.engines._forward_kernels.anneal_replica": 10,
     "qubonn.samplers._kernels.anneal_all": 5,
-    "qubonn.inference._word_kernels.run_blocks": 5,
+    "qubonn.inference._word_kernels.run_blocks": 3,
 }
 
 
@@ -46,6 +49,94 @@ def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
         return compiled
 
     return decorate if function is None else decorate(function)
+
+
+# ---- kernels, and their parts ----
+
+_PLAIN = {"error_model": "numpy", "_nrt": False}  # no checks of divisors, no counts of references
+
+
+def kernel(function: Any) -> Any:
+    """Decorate a function that Python calls, in any thread; it must not allocate arrays."""
+    options = {"nogil": True, "no_cfunc_wrapper": True, "pipeline_class": _KernelCompiler}
+    return njit(cache=True, **options, **_PLAIN)(function)
+
+
+def inlined(function: Any) -> Any:
+    """Decorate a part that is inlined wherever it is called."""
+    return part(function, forceinline=True)
+
+
+def part(function: Any = None, *, keeps_literals: bool = False, **options: Any) -> Any:
+    """Decorate a function that only compiled functions call; it must not allocate arrays.
+
+    Numba optimises each function and generates its machine code, and does both again in every
+    function that calls it, and in their callers. A part has no machine code: it is optimised once,
+    together with the function that Python calls. Constants as arguments are the same as other
+    numbers, unless it `keeps_literals` to compile code for each.
+    """
+    if function is None:
+        return lambda function: part(function, keeps_literals=keeps_literals, **options)
+    compiled = numba.njit(
+        pipeline_class=_PartCompiler,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        **_PLAIN,
+        **options,
+    )(function)
+    if isinstance(compiled, Dispatcher):
+        compiled.add_overload = lambda done: compiled.overloads.update({done.signature.args: done})
+        if not keeps_literals:
+            of_types = compiled.get_call_template
+            compiled.get_call_template = lambda kinds, names: of_types(
+                tuple(map(types.unliteral, kinds)), names
+            )
+    return compiled
+
+
+class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """LLVM's code of a kernel and of its parts, which is not optimised before it is complete."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        pass
+
+
+class _PartLibrary(_KernelLibrary):
+    """LLVM's code of a part and of the parts that it calls, as it was generated."""
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class _KernelCompiler(Compiler):  # type: ignore[misc]
+    library = _KernelLibrary
+
+    def define_pipelines(self) -> Any:
+        name = self.state.func_id.func_qualname
+        self.state.library = self.library(self.state.targetctx.codegen(), name)
+        self.state.library.enable_object_caching()
+        return super().define_pipelines()
+
+
+class _PartCompiler(_KernelCompiler):
+    """Numba's compiler up to LLVM's code."""
+
+    library = _PartLibrary
+
+    def define_pipelines(self) -> Any:
+        self.state.flags.no_compile = True
+        return super().define_pipelines()
+
+    def _compile_core(self) -> Any:
+        def part(*arguments: Any) -> None:
+            raise TypeError("a part of compiled functions cannot be called by itself")
+
+        done = super()._compile_core()._replace(entry_point=part)
+        self.state.targetctx.insert_user_function(part, done.fndesc, [done.library])
+        return done
 
 
 class LayeredCache(NullCache):  # type: ignore[misc] # numba has no types

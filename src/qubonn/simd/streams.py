@@ -5,8 +5,9 @@ Bits <-> masks; seeds -> streams -> thresholds. The draws of a lane depend on it
 
 import numpy as np
 
-from qubonn.simd.compiling import njit
+from qubonn.simd.compiling import kernel, njit, part
 from qubonn.simd.vectors import as_bits, as_float, at_most, fused, load, store, to_float
+from qubonn.simd.words import store_at
 
 
 def lane_count_for(replica_count, thread_count):
@@ -137,15 +138,22 @@ def store_generator(generator, stream):
         store(generator, word, stream[word])
 
 
-@njit(cache=True)
-def draw_thresholds(thresholds, states, generator, temperature):
-    """Fill `thresholds` (proposals x lanes, float32) with the next of a block's streams.
+@part
+def next_thresholds(thresholds, count, states, generator, temperature):
+    """Fill a flat array with `count` of the next thresholds of a block's streams, float32.
 
-    Only the type of `states` matters. The generator advances.
+    Whole rows of lanes are drawn. Only the type of `states` matters. The generator advances.
     """
     stream = load_generator(generator, states)
     scale = threshold_scale(temperature)
-    for proposal in range(len(thresholds)):
+    for first in range(0, count, generator.shape[1]):
         draw, stream = next_random(stream)
-        store(thresholds, proposal, threshold(draw, scale))
+        store_at(thresholds, first, threshold(draw, scale))
     store_generator(generator, stream)
+
+
+@kernel
+def draw_thresholds(thresholds, states, generator, temperature):
+    """Fill a matrix, rows x lanes, with the next thresholds of a block's streams."""
+    for row in range(len(thresholds)):
+        next_thresholds(thresholds[row], generator.shape[1], states, generator, temperature)

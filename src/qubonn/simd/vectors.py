@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import lower_builtin, models, register_model, type_callable
 
 # ---- lanes, without the compiler ---------------------------------------------------------------
 # In compiled code the functions below, and the operators of lanes, are those of the next part.
@@ -126,46 +126,53 @@ def _repeated(builder, scalar, count):
     return builder.shuffle_vector(first, undefined, zeros)
 
 
+def define(function, typer, *formals):
+    """Return a decorator: compiled code of a call of `function` is what the decorated one emits.
+
+    `typer` gives the type of the result, or None if the arguments are not its business. An overload
+    or an intrinsic would be compiled by itself, called, and checked for an error after each call.
+    """
+
+    def decorate(emit):
+        type_callable(function)(lambda context: typer)
+        lower_builtin(function, *formals)(emit)
+        return emit
+
+    return decorate
+
+
 def define_unary(function, result_of):
     """Return a decorator: compiled code calls the decorated function in place of `function`.
 
     It is given a builder, the type of the lanes and a vector; `result_of` gives the result's type.
     """
 
-    def define(build):
-        @intrinsic
-        def operate(typing_context, lanes):
-            def emit(context, builder, signature, values):
-                return build(builder, lanes, values[0])
+    def decorate(build):
+        @define(function, lambda lanes: result_of(lanes), Lanes)
+        def emit(context, builder, signature, values):
+            return build(builder, signature.args[0], values[0])
 
-            return result_of(lanes)(lanes), emit
-
-        overload(function)(lambda lanes: lambda lanes: operate(lanes))
-
-    return define
+    return decorate
 
 
 def _define_binary(function, result_of=lambda lanes: lanes):
     """Return a decorator as `define_unary` does, for two operands; one may be a scalar."""
 
-    def define(build):
-        @intrinsic
-        def operate(typing_context, left, right):
+    def typer(left, right):
+        found = [lanes for lanes in (left, right) if isinstance(lanes, Lanes)]
+        return result_of(found[0]) if found else None
+
+    def decorate(build):
+        @define(function, typer, Lanes, Lanes)
+        @lower_builtin(function, Lanes, types.Number)
+        @lower_builtin(function, types.Number, Lanes)
+        def emit(context, builder, signature, values):
+            left, right = signature.args
             lanes = left if isinstance(left, Lanes) else right
+            operands = _vectors(context, builder, lanes, signature.args, values)
+            return build(builder, lanes, *operands)
 
-            def emit(context, builder, signature, values):
-                operands = _vectors(context, builder, lanes, signature.args, values)
-                return build(builder, lanes, *operands)
-
-            return result_of(lanes)(types.unliteral(left), types.unliteral(right)), emit
-
-        @overload(function)
-        def operator_of_lanes(left, right):
-            if isinstance(left, Lanes) or isinstance(right, Lanes):
-                return lambda left, right: operate(left, right)
-            return None
-
-    return define
+    return decorate
 
 
 def _define_operator(function, integer_instruction, float_instruction=None):
@@ -226,45 +233,23 @@ def call_llvm(builder, name, result, operands):
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), operands)
 
 
-@intrinsic
-def _fused(typing_context, left, right, addend):
-    def emit(context, builder, signature, values):
-        operands = _vectors(context, builder, left, signature.args, values)
-        return call_llvm(builder, f"llvm.fma.v{left.count}f32", operands[0].type, operands)
-
-    return left(left, right, addend), emit
+@define(fused, lambda left, right, addend: left, Lanes, types.Any, types.Any)
+def _(context, builder, signature, values):
+    lanes = signature.args[0]
+    operands = _vectors(context, builder, lanes, signature.args, values)
+    return call_llvm(builder, f"llvm.fma.v{lanes.count}f32", operands[0].type, operands)
 
 
-@intrinsic
-def _choose(typing_context, mask, if_set, if_clear):
-    def emit(context, builder, signature, values):
-        flags = ir.VectorType(ir.IntType(1), if_set.count)
-        return builder.select(builder.bitcast(values[0], flags), values[1], values[2])
+@define(choose, lambda mask, if_set, if_clear: if_set, types.Integer, Lanes, Lanes)
+def _(context, builder, signature, values):
+    count = signature.args[1].count
+    mask = context.cast(builder, values[0], signature.args[0], MASK_TYPES[count])
+    flags = builder.bitcast(mask, ir.VectorType(ir.IntType(1), count))
+    return builder.select(flags, values[1], values[2])
 
-    return if_set(MASK_TYPES[if_set.count], if_set, if_set), emit
 
-
-def define_access(*, is_by_row):
-    """Return functions that read and write lanes: rows of a matrix, or parts of a flat array."""
-
-    @intrinsic
-    def read(typing_context, array, place, like):
-        lanes = Lanes(array.dtype, like.dtype.bitwidth)
-
-        def emit(context, builder, signature, values):
-            pointer = pointer_to(context, builder, signature.args, values, lanes)
-            return builder.load(pointer, align=array.dtype.bitwidth // 8)
-
-        return lanes(array, types.unliteral(place), like), emit
-
-    @intrinsic
-    def write(typing_context, array, place, lanes):
-        def emit(context, builder, signature, values):
-            pointer = pointer_to(context, builder, signature.args, values, lanes)
-            builder.store(values[2], pointer, align=array.dtype.bitwidth // 8)
-            return context.get_dummy_value()
-
-        return types.void(array, types.unliteral(place), lanes), emit
+def define_access(read, write, *, is_by_row):
+    """Define functions that read and write lanes: rows of a matrix, or parts of a flat array."""
 
     def pointer_to(context, builder, kinds, values, lanes):
         assert kinds[0].layout == "C", "lanes must be contiguous"
@@ -276,34 +261,41 @@ def define_access(*, is_by_row):
         vector = context.get_value_type(lanes)
         return builder.bitcast(builder.gep(first, [place]), ir.PointerType(vector))
 
-    return read, write
+    def lanes_of(array, place, like):
+        return Lanes(array.dtype, like.dtype.bitwidth)
+
+    @define(read, lanes_of, types.Array, types.Integer, types.Array)
+    def _(context, builder, signature, values):
+        lanes = signature.return_type
+        pointer = pointer_to(context, builder, signature.args, values, lanes)
+        return builder.load(pointer, align=lanes.element.bitwidth // 8)
+
+    @define(write, lambda array, place, lanes: types.none, types.Array, types.Integer, Lanes)
+    def _(context, builder, signature, values):
+        lanes = signature.args[2]
+        pointer = pointer_to(context, builder, signature.args, values, lanes)
+        builder.store(values[2], pointer, align=lanes.element.bitwidth // 8)
+        return context.get_dummy_value()
 
 
-@intrinsic
-def _load_column(typing_context, array, column, like):
-    lanes = Lanes(array.dtype, like.dtype.bitwidth)
-
-    def emit(context, builder, signature, values):
-        matrix = context.make_array(array)(context, builder, values[0])
-        width = cgutils.unpack_tuple(builder, matrix.shape)[1]
-        place = context.cast(builder, values[1], signature.args[1], types.intp)
-        vector = ir.Constant(context.get_value_type(lanes), ir.Undefined)
-        for lane in range(lanes.count):
-            value = builder.load(builder.gep(matrix.data, [place]))
-            vector = builder.insert_element(vector, value, ir.IntType(32)(lane))
-            place = builder.add(place, width)
-        return vector
-
-    return lanes(array, types.unliteral(column), like), emit
+define_access(load, store, is_by_row=True)
 
 
-_load, _store = define_access(is_by_row=True)
-overload(load_column)(
-    lambda array, column, states: lambda array, column, states: _load_column(array, column, states)
+@define(
+    load_column,
+    lambda array, column, like: Lanes(array.dtype, like.dtype.bitwidth),
+    types.Array,
+    types.Integer,
+    types.Array,
 )
-overload(load)(lambda array, row, states: lambda array, row, states: _load(array, row, states))
-overload(store)(lambda array, row, lanes: lambda array, row, lanes: _store(array, row, lanes))
-overload(choose)(
-    lambda mask, if_set, if_clear: lambda mask, if_set, if_clear: _choose(mask, if_set, if_clear)
-)
-overload(fused)(lambda left, right, addend: lambda left, right, addend: _fused(left, right, addend))
+def _(context, builder, signature, values):
+    matrix = context.make_array(signature.args[0])(context, builder, values[0])
+    width = cgutils.unpack_tuple(builder, matrix.shape)[1]
+    place = context.cast(builder, values[1], signature.args[1], types.intp)
+    lanes = signature.return_type
+    vector = ir.Constant(context.get_value_type(lanes), ir.Undefined)
+    for lane in range(lanes.count):
+        value = builder.load(builder.gep(matrix.data, [place]))
+        vector = builder.insert_element(vector, value, ir.IntType(32)(lane))
+        place = builder.add(place, width)
+    return vector

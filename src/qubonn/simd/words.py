@@ -8,10 +8,9 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
 
 from qubonn.simd.compiling import njit
-from qubonn.simd.vectors import Lanes, _vectors, call_llvm, define_access, define_unary
+from qubonn.simd.vectors import Lanes, _vectors, call_llvm, define, define_access, define_unary
 
 EIGHT = np.zeros(1, dtype=np.uint8)  # as `like`: eight lanes
 HALVES = np.array([((1 << 64) - 1) // ((1 << n) + 1) for n in (32, 16, 8, 4, 2, 1)], np.uint64)
@@ -62,17 +61,18 @@ def finite(lanes):
 # ---- for the compiler --------------------------------------------------------------------------
 
 
-_load_at, _store_at = define_access(is_by_row=False)
+define_access(load_at, store_at, is_by_row=False)
 
 
-@intrinsic
-def _repeated(typing_context, word, like):
-    lanes = Lanes(types.uint64, like.dtype.bitwidth)
-
-    def emit(context, builder, signature, values):
-        return _vectors(context, builder, lanes, signature.args[:1], values[:1])[0]
-
-    return lanes(types.uint64, like), emit
+@define(
+    repeated,
+    lambda word, like: Lanes(types.uint64, like.dtype.bitwidth),
+    types.Integer,
+    types.Array,
+)
+def _(context, builder, signature, values):
+    lanes = signature.return_type
+    return _vectors(context, builder, lanes, signature.args[:1], values[:1])[0]
 
 
 @define_unary(ones_of, lambda lanes: lanes)
@@ -100,15 +100,6 @@ def _(builder, lanes, vector):
     flags = builder.fcmp_unordered("uno", difference, difference)
     bits = builder.bitcast(flags, ir.IntType(lanes.count))
     return builder.icmp_unsigned("==", bits, ir.Constant(bits.type, 0))
-
-
-overload(load_at)(
-    lambda array, place, like: lambda array, place, like: _load_at(array, place, like)
-)
-overload(store_at)(
-    lambda array, place, lanes: lambda array, place, lanes: _store_at(array, place, lanes)
-)
-overload(repeated)(lambda word, like: lambda word, like: _repeated(word, like))
 
 
 # ---- squares of bits ----------------------------------------------------------------------------
