@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from qubonn.encoding import BitPlanes, InputEncoder, Thermometer, Threshold
+from qubonn.encoding.inputs import even_bins, thermometer_of
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 FloatMatrix = NDArray[np.float64]
@@ -381,3 +382,20 @@ class TestEveryFit:
     def test_refuses_a_vector(self, kind: type[Threshold] | type[Thermometer]) -> None:
         with pytest.raises(ShapeError, match="X must be a matrix with at least one column"):
             kind.fit([0, 1])
+
+
+def test_even_bins_are_centred_on_the_mean_and_ignore_outliers() -> None:
+    column = np.random.default_rng(0).normal(3.0, 2.0, 10_000)
+    cuts, values = even_bins(column, 31)
+    np.testing.assert_allclose(np.diff(cuts), cuts[1] - cuts[0])
+    assert cuts[15] == pytest.approx(3.0, abs=0.1)
+    assert cuts[-1] - cuts[0] == pytest.approx(2 * 2.5 * 2.0 * 30 / 31, rel=0.05)
+    assert ((values[1:-1] > cuts[:-1]) & (values[1:-1] < cuts[1:])).all()
+    column[:50] = 1e6
+    assert even_bins(column, 31)[0][-1] < 12
+
+
+@pytest.mark.parametrize("column", [[1e308, -1e308, 0.0], [1e17, 1e17 + 16, 1e17 + 32], [2.0, 2.0]])
+def test_even_bins_of_any_numbers_are_a_thermometer(column: list[float]) -> None:
+    encoder = thermometer_of([even_bins(np.array(column), 5)])
+    assert encoder.encode(np.array(column)[:, None]).shape[1] == encoder.spin_count

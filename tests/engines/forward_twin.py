@@ -114,7 +114,20 @@ def replace_network(network: BinaryNetwork, weights: Any, biases: Any) -> Binary
 @st.composite
 def topologies(draw: st.DrawFn, outputs: int) -> Topology:
     """Layers, convolutions, or any graph: skips, parallel arcs, weights shared by any arcs."""
-    kind = draw(st.sampled_from(["layers", "layers", "convolution", "graph"]))
+    kind = draw(st.sampled_from(["layers", "layers", "groups", "convolution", "graph"]))
+    if kind == "groups":
+        layers = draw(st.lists(st.integers(1, 4), max_size=2))
+        groups = draw(st.lists(st.integers(0, 3), min_size=1, max_size=8))
+        levels, thresholds, step = (draw(st.integers(low, 4)) for low in (2, 2, 1))
+        return Topology.dense(
+            len(groups),
+            *layers,
+            outputs,
+            weight_levels=levels,
+            threshold_levels=thresholds,
+            input_groups=np.unique(groups, return_inverse=True)[1],
+            threshold_step=step,
+        )
     if kind == "layers":
         layers = draw(st.lists(st.integers(1, 5), max_size=3))
         inputs, levels, thresholds = (draw(st.integers(low, 9 - low)) for low in (0, 2, 2))
@@ -194,8 +207,23 @@ def network_of(run: ForwardRun, number: int) -> BinaryNetwork:
 def window_of(problem: TrainingProblem, engine: ForwardAnnealing, neuron: int) -> int:
     """Return how far from its threshold a hidden neuron is soft."""
     assert engine.softness is not None
-    fan_in = float(problem.topology.fan_in[problem.topology.input_count + neuron])
-    return max(1, round(engine.softness * float(np.sqrt(fan_in))))
+    topology = problem.topology
+    squares = int(topology.fan_in[topology.input_count + neuron])
+    if reads_bundles(topology, neuron):
+        is_own = topology.target_of == topology.input_count + neuron
+        is_own[topology.constant_arcs] = False
+        squares = int((np.bincount(topology.weight_of[is_own]) ** 2).sum())
+    return max(1, round(engine.softness * float(np.sqrt(squares))))
+
+
+def reads_bundles(topology: Topology, neuron: int) -> bool:
+    """Whether a neuron reads inputs only, by weights of its own, some of several arcs."""
+    into = topology.target_of == topology.input_count + neuron
+    weights = topology.weight_of[into]
+    if not len(weights) or np.isin(topology.weight_of[~into], weights).any():
+        return False
+    is_outer = (topology.source_of[into] < topology.input_count).all()
+    return bool(is_outer and len(np.unique(weights)) < len(weights))
 
 
 def soft_energy(

@@ -14,6 +14,7 @@ from engines.forward_twin import (
     network_of,
     one_hot_problem,
     random_problem,
+    reads_bundles,
     replace_network,
     run_in,
     slow_changes,
@@ -93,7 +94,8 @@ def test_a_soft_neuron_evaluates_its_weights_by_the_energy_expected_under_noise(
         before = soft_energy(problem, engine, network, neuron)
         arcs = np.flatnonzero(topology.target_of == topology.input_count + neuron)
         for weight in topology.weight_of[arcs]:
-            if (topology.weight_of == weight).sum() == 1:
+            is_single = (topology.weight_of == weight).sum() == 1
+            if is_single or reads_bundles(topology, neuron):
                 other = flipped(network.weight_spins, weight)
                 other_network = replace_network(network, other, network.bias_spins)
                 after = soft_energy(problem, engine, other_network, neuron)
@@ -119,9 +121,10 @@ def test_a_soft_output_evaluates_its_weights_by_the_energy_expected_under_noise(
     before = soft_leads(problem, engine, network, window)
     changes = run.packed.flip_costs(run.replicas, is_soft=True)[0] * run.unit / (2 * window)
     is_shared = np.bincount(topology.weight_of) > 1
+    neuron_of = topology.target_of - topology.input_count
     for arc in np.flatnonzero(topology.target_of >= topology.outputs.start):
         weight = topology.weight_of[arc]
-        if not is_shared[weight]:
+        if not is_shared[weight] or reads_bundles(topology, neuron_of[arc]):
             other = flipped(network.weight_spins, weight)
             after = soft_leads(
                 problem, engine, replace_network(network, other, network.bias_spins), window
@@ -163,3 +166,12 @@ def test_a_quench_of_outputs_ends_where_no_weight_helps_alone_or_with_its_thresh
             other = replace_network(network, others, network.bias_spins)
             if topology.target_of[first] == topology.target_of[second]:
                 assert slow_energy(problem, engine, other) >= least
+
+
+def test_a_quench_of_grouped_inputs_ends_where_no_level_helps() -> None:
+    topology = Topology.dense(
+        12, 3, weight_levels=5, threshold_levels=5, input_groups=[0] * 5 + [1] * 7, threshold_step=3
+    )
+    run = ForwardRun(random_problem(topology, 80), ForwardAnnealing(reading="largest"), seed=0)
+    run.sweep(np.zeros((60, run.groups.count)))
+    assert (run.flip_costs() >= 0).all()

@@ -42,3 +42,18 @@ def test_each_layer_and_its_shared_weights_are_groups() -> None:
     assert temperature_groups(Topology.dense(3, 2, 1)).count == 2
     convolution = Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1)
     assert temperature_groups(convolution).count == 3
+
+
+def test_a_neuron_s_weights_of_several_inputs_are_tied_and_all_others_its_own() -> None:
+    topology = Topology.dense(
+        5, 2, 1, threshold_levels=[4, 2], input_groups=[0, 0, 1, 1, 1], threshold_step=2
+    )
+    wiring = tables_of(topology)[0]
+    assert wiring.tied_starts.tolist() == [0, 4, 8, 8]  # two groups, threshold and bias
+    assert len(wiring.own) == 2 + 1
+    assert not len(wiring.shared)
+    bundles = np.split(wiring.bundle_sources, wiring.bundle_starts[1:-1])
+    assert [bundle.tolist() for bundle in bundles[: wiring.first_constant]] == [[0, 1], [2, 3, 4]]
+    constant = topology.node_count
+    assert sorted(map(len, bundles[wiring.first_constant :])) == [1, 2]
+    assert all((bundle == constant).all() for bundle in bundles[wiring.first_constant :])

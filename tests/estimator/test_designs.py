@@ -27,20 +27,29 @@ def parity(count: int, columns: int, seed: int = 0) -> tuple[NDArray[np.int8], N
 
 def examples_of(spins: NDArray[np.int8], class_of: NDArray[np.int64], **more: Any) -> Examples:
     """Return examples whose spins are the same for all designs."""
-    return Examples(lambda design: spins, class_of, CodeBook.one_hot([0, 1]), **more)
+
+    def topology_for(design: Design) -> qn.Topology:
+        return topology_of(design, spins.shape[1])
+
+    parts = more.pop("topology_for", topology_for), class_of, CodeBook.one_hot([0, 1])
+    return Examples(lambda design: spins, *parts, **more)
+
+
+def topology_of(design: Design, input_count: int) -> qn.Topology:
+    thresholds = design.threshold_levels
+    return qn.Topology.dense(
+        input_count,
+        *design.hidden,
+        2,
+        weight_levels=design.weight_levels,
+        threshold_levels=2 * input_count + 1 if thresholds is None else thresholds,
+    )
 
 
 def problem_of(design: Design, count: int = 100) -> TrainingProblem:
     spins, class_of = parity(count, 6)
-    return TrainingProblem(
-        design.topology(6, 2), spins, CodeBook.one_hot([0, 1]).codewords[class_of]
-    )
-
-
-def test_a_design_has_the_topology_that_its_levels_say() -> None:
-    dense = qn.Topology.dense(6, 4, 2, weight_levels=[3, 4], threshold_levels=[9, 2])
-    assert LEVELS.topology(6, 2) == dense
-    assert PLAIN.topology(6, 2) == qn.Topology.dense(6, 64, 2)
+    outputs = CodeBook.one_hot([0, 1]).codewords[class_of]
+    return TrainingProblem(topology_of(design, 6), spins, outputs)
 
 
 def test_softness_is_that_of_the_design_or_depends_on_the_examples() -> None:
@@ -108,7 +117,8 @@ def test_designs_that_are_clearly_behind_are_left_out_early(
     monkeypatch.setattr(designs, "_networks", networks)
     spins = parity(300, 2)[0][:, :1]
     topology = qn.Topology.dense(1, 2)
-    examples = examples_of(spins, (spins[:, 0] > 0).astype(np.int64), topology=topology)
+    classes = (spins[:, 0] > 0).astype(np.int64)
+    examples = examples_of(spins, classes, topology_for=lambda design: topology)
     assert choose([PLAIN, LEVELS], examples, seed=0).design == LEVELS
     assert trained == [PLAIN, LEVELS, LEVELS, LEVELS]
 
@@ -230,3 +240,14 @@ def test_weight_decay_gives_zeros() -> None:
 def test_a_weight_decay_that_is_no_strength_is_refused(decay: object) -> None:
     with pytest.raises(QubonnError, match="weight_decay must be"):
         qn.QuboClassifier((2,), weight_levels=3, weight_decay=decay).fit([[0], [1]], [0, 1])
+
+
+def test_columns_of_numbers_may_have_one_weight_for_all_their_thresholds() -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(400, 12))
+    y = (X @ generator.normal(size=12) > 0).astype(int)
+    classifier = qn.QuboClassifier(random_state=0).fit(X, y)
+    assert classifier.design_.is_grouped
+    topology = classifier.committee_.members[0].topology
+    assert topology.dense_layers()[0].groups == tuple(np.repeat(np.arange(12), 31))
+    assert classifier.score(X, y) > 0.95

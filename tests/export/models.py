@@ -89,7 +89,14 @@ def dense_layers(draw: st.DrawFn) -> qn.Topology:
     sizes = draw(st.lists(st.sampled_from(BORDERS), min_size=2, max_size=4))
     levels = [draw(st.sampled_from((2, 2, 3, 4, 5, 7, 17))) for _ in sizes[1:]]
     thresholds = [draw(st.sampled_from((2, 2, 3, 9))) for _ in sizes[1:]]
-    return qn.Topology.dense(*sizes, weight_levels=levels, threshold_levels=thresholds)
+    groups = draw(st.sampled_from((None, 1, 3, 32)))  # inputs of each
+    return qn.Topology.dense(
+        *sizes,
+        weight_levels=levels,
+        threshold_levels=thresholds,
+        input_groups=None if groups is None else np.arange(sizes[0]) // groups,
+        threshold_step=draw(st.sampled_from((1, 1, 4))),
+    )
 
 
 @st.composite

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qubonn import checks
-from qubonn.errors import RangeError, ShapeError, TopologyError
+from qubonn.errors import QubonnError, RangeError, ShapeError, TopologyError
 from qubonn.topology import Topology
 from qubonn.topology.layers import Dense
 from topology.random_graphs import arcs_of, plain_graph, topologies
@@ -35,13 +35,39 @@ def from_arcs(arcs: Any, inputs: Any = 1, outputs: Any = 1, nodes: Any = None) -
 @pytest.mark.parametrize("levels", [(2, 2), (5, 33), (2, 3)])
 def test_dense_layers_are_recognised_and_only_these(levels: tuple[int, int]) -> None:
     weight, threshold = levels
-    options = {"weight_levels": [weight, 2], "threshold_levels": [2, threshold]}
+    options: dict[str, Any] = {
+        "weight_levels": [weight, 2],
+        "threshold_levels": [2, threshold],
+    }
     dense = Topology.dense(4, 3, 2, **options)
     assert dense.dense_layers() == [Dense(3, weight, 2), Dense(2, 2, threshold)]
     assert Topology.of_layers((4,), dense.dense_layers() or []) == dense
     flat = replace(dense, layer_shapes=None)
     assert flat.dense_layers() is None
     assert Topology.parse("conv(2x2)", inputs=(3, 3), outputs=1).dense_layers() is None
+
+
+def test_inputs_of_a_group_share_one_weight_for_each_neuron() -> None:
+    topology = Topology.dense(
+        3, 2, weight_levels=3, threshold_levels=4, input_groups=[1, 0, 0], threshold_step=2
+    )
+    into = [sorted(zip(*(of[topology.arcs_into(node)].tolist() for of in (topology.source_of,
+            topology.weight_of)), strict=True)) for node in (4, 5)]  # fmt: skip
+    first = [(0, 2), (0, 3), (1, 0), (1, 1), (2, 0), (2, 1), (3, 4), (3, 4), (3, 5), (3, 5)]
+    assert into == [first, [(source, weight + 6) for source, weight in first]]
+
+
+@pytest.mark.parametrize("groups", [[0, 0], [0, 0, 2], [0, 1, 2, 2], [0, -1, 1], [0.0, 1, 1]])
+def test_groups_must_be_one_for_each_input_without_gaps(groups: list[Any]) -> None:
+    with pytest.raises(QubonnError, match="input_groups"):
+        Topology.dense(3, 2, input_groups=groups)
+
+
+def test_groups_of_inputs_are_recognised() -> None:
+    topology = Topology.dense(4, 3, 2, threshold_levels=5, input_groups=[0, 0, 1, 1])
+    stepped = Topology.dense(4, 3, 2, threshold_levels=[5, 3], threshold_step=7)
+    assert topology.dense_layers() == [Dense(3, 2, 5, (0, 0, 1, 1)), Dense(2, 2, 5)]
+    assert stepped.dense_layers() == [Dense(3, 2, 5, None, 7), Dense(2, 2, 3)]
 
 
 @pytest.mark.parametrize("shapes", [((2,), (1,)), ((0,), (3,)), ((1,), (1,), (1,)), ((3,),)])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding import InputEncoder, TableEncoder, Thermometer, Threshold
 from qubonn.encoding.cells import Cells, Column
-from qubonn.encoding.inputs import Bins, median_cuts, quantile_bins, thermometer_of
+from qubonn.encoding.inputs import Bins, even_bins, median_cuts, quantile_bins, thermometer_of
 from qubonn.encoding.table_encoder import ColumnCode, number_code, table_of, word_code
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
@@ -32,14 +32,16 @@ def fit_binariser(
     is_planar: bool = False,
     all_spins: int = ALL_SPINS,
     column_spins: int = COLUMN_SPINS,
+    is_even: bool = False,
 ) -> InputEncoder:
     """Return the encoder that `wanted` names, fitted to `X`.
 
     `wanted` is "auto", "threshold", "thermometer", a number of spins for each column, or an
     encoder. The pixels of an image have one scale, so they get one level; `is_planar` requires one
     spin per column, as convolutions need. `all_spins` is about the number of thresholds of all
-    columns together, `column_spins` the most of one column. `X` is a matrix of numbers, CSR, or
-    Cells; words and missing cells get a `TableEncoder`.
+    columns together, `column_spins` the most of one column; with `is_even` these are at equal
+    distances, as many in each column of numbers, where "auto" gives several. `X` is a matrix of
+    numbers, CSR, or Cells; words and missing cells get a `TableEncoder`.
     """
     if hasattr(wanted, "encode") and hasattr(wanted, "column_count"):
         if wanted.column_count not in (None, X.shape[1]):
@@ -58,6 +60,8 @@ def fit_binariser(
             )
         return table_of(_code(column, spins) for column in columns_of(X))
     if wanted == "auto":
+        if is_even and not _is_binary(X):
+            return thermometer_of([even_bins(column, spins) for column in columns_of(X)])
         return _automatic(X, spins, is_image=is_image)
     if wanted == "threshold":
         return Threshold(median_cuts(columns_of(X)))
@@ -79,10 +83,9 @@ def _spins(wanted: object, usual: int, *, is_planar: bool) -> int:
 
 
 def _automatic(X: Any, spins: int, *, is_image: bool) -> InputEncoder:
-    values, zero_count = _values(X)
-    lows = (0,) if zero_count else (0, -1)
-    if X.dtype.kind == "b" or any(((low == values) | (values == 1)).all() for low in lows):
+    if _is_binary(X):
         return Threshold(0)  # bits or spins already
+    values, zero_count = _values(X)
     if spins > 1:
         return thermometer(X, spins)
     ends = (0,) if zero_count else ()
@@ -93,6 +96,12 @@ def _automatic(X: Any, spins: int, *, is_image: bool) -> InputEncoder:
     return (
         Threshold(smallest / 2 + largest / 2) if is_image else Threshold(median_cuts(columns_of(X)))
     )
+
+
+def _is_binary(X: Any) -> bool:
+    values, zero_count = _values(X)
+    lows = (0,) if zero_count else (0, -1)
+    return X.dtype.kind == "b" or any(((low == values) | (values == 1)).all() for low in lows)
 
 
 def _code(column: Column, spins: int) -> ColumnCode:

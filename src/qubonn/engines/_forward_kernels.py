@@ -12,6 +12,8 @@ and `gains` is the cost of a step up of its count minus that of a step down; the
 is a sum of gains over the examples that would step up. An accepted flip changes this neuron only;
 its cone, the neurons that depend on it, is updated when the visit ends. A weight of several arcs
 has a visit to itself: the change runs through its cone once for its cost and again if it is made.
+Weights of several arcs from inputs to one neuron are visited with it: they move its count by the
+sum of the spins of their sources, a bundle.
 A bias is the weight of a last arc whose source is always +1.
 
 With a softness S the flips of a visited hidden neuron are evaluated as if noise, uniform in -S..S,
@@ -25,7 +27,15 @@ from typing import NamedTuple
 import numpy as np
 
 from qubonn.engines._forward_passes import cost_of_change, level_of, make_change
-from qubonn.engines._forward_steps import Visit, move, set_double_steps, shift, weigh_flips
+from qubonn.engines._forward_steps import (
+    Visit,
+    move,
+    set_double_steps,
+    shift,
+    shift_by,
+    sums_of_steps,
+    weigh_flips,
+)
 from qubonn.engines.forward_tables import (
     FINE,
     FIRST,
@@ -60,12 +70,13 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def anneal_replica(tables, examples, prices, replica, energy, schedule, scratch, shared):
+def anneal_replica(tables, examples, prices, replica, energy, schedule, scratch, shared, sums):
     """Make the visits of a schedule, and return the replica's energy.
 
-    A sweep visits every neuron, then every one of the `shared` weights, which are None if there are
-    none, so that their visits are not compiled. If `flip_costs` is not empty, it is filled with the
-    costs of all flips, in fine units, and nothing is flipped.
+    A sweep visits every neuron, then every one of the `shared` weights. `sums` of bundles are
+    (bundles * blocks) x lanes. Both are None if there are none, so that their visits are not
+    compiled. If `flip_costs` is not empty, it is filled with the costs of all flips, in fine units,
+    and nothing is flipped.
     """
     wiring, cones = tables
     neuron_count = len(wiring.order)
@@ -77,6 +88,12 @@ def anneal_replica(tables, examples, prices, replica, energy, schedule, scratch,
         temperature = schedule.temperatures[sweep, schedule.groups[place]]
         if place < neuron_count:
             neuron = wiring.order[place]
+            if sums is not None:  # noqa: SIM102 (alone, it is left out by the compiler)
+                if wiring.tied_starts[neuron] < wiring.tied_starts[neuron + 1]:
+                    energy += visit_tied(
+                        wiring, cones, examples, sums, prices, replica, neuron, temperature, scratch
+                    )
+                    continue
             energy += visit_neuron(
                 wiring, cones, examples, prices, replica, neuron, temperature, scratch
             )
@@ -95,7 +112,10 @@ def new_scratch(wiring, replica, flip_costs):
     """Return the work arrays of visits."""
     block_count, lane_count = replica.spins.shape[1], replica.counts.shape[1]
     lanes, kind = (block_count, lane_count), replica.counts.dtype
-    most = np.diff(wiring.neurons[:, FIRST_OWN]).max(initial=1)
+    most = max(
+        np.diff(starts).max(initial=1)
+        for starts in (wiring.neurons[:, FIRST_OWN], wiring.tied_starts)
+    )
     return Scratch(
         thresholds=np.zeros(-(-most // lane_count) * lane_count, dtype=np.float32),
         before=np.zeros(block_count, dtype=replica.spins.dtype),
@@ -154,6 +174,71 @@ def visit_with_threshold(wiring, examples, prices, replica, neuron, temperature,
     shared = wiring.parallel, examples.pull, prices
     total = propose_pairs(*shared, replica, visit, thresholds, scratch.falls)
     return 0 if visit.softness else total
+
+
+@part
+def visit_tied(wiring, cones, examples, sums, prices, replica, neuron, temperature, scratch):
+    """Propose the numbers of a neuron that reads bundles of inputs, as `visit_neuron` does."""
+    has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
+    if has_cone:
+        cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)
+    else:
+        clear(scratch.flips, replica.spins)
+    visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
+    if visit.softness:
+        temperature *= 2 * visit.softness
+    if has_cone:
+        weigh_flips(visit)
+    crossed, thresholds = scratch.before, scratch.thresholds
+    for b in range(len(crossed)):
+        crossed[b] = visit.spins[b]
+    rows = wiring.tied[wiring.tied_starts[neuron] : wiring.tied_starts[neuron + 1]]
+    next_thresholds(thresholds, len(rows), replica.spins, replica.generator, temperature)
+    total = propose_tied(
+        wiring, examples.pull, sums, prices, replica.parameters, visit, rows, scratch
+    )
+    if has_cone:
+        for b in range(len(crossed)):
+            crossed[b] ^= visit.spins[b]
+        make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch.changed)
+    return 0 if visit.softness else total
+
+
+@part
+def propose_tied(wiring, pulls, sums, prices, parameters, visit, rows, scratch):
+    """Propose numbers one by one, each by the cheaper of a level up and a level down.
+
+    Return the change of energy.
+    """
+    parallel, total = wiring.parallel, 0
+    thresholds, flip_costs = scratch.thresholds, scratch.flip_costs
+    scale = 2 * visit.softness if visit.softness else 1
+    has_field = pulls.any()
+    for number in range(len(rows)):
+        row = rows[number]
+        is_levelled = row[FIRST] + 1 < row[LAST] and row[SOURCE] < wiring.first_constant
+        decay = 4 * scale * prices.decay if is_levelled else 0
+        level = level_of(parallel, row, parameters) if decay else 0
+        climb, fall = sums_of_steps(prices, visit, sums, row[SOURCE])
+        climb = (climb << FINE) + decay * (1 + level)
+        fall = (fall << FINE) + decay * (1 - level)
+        if len(flip_costs):
+            for place in range(row[FIRST], row[LAST]):
+                pull = scale * pulls[parallel[place]]
+                is_set = parameters[parallel[place]] != ZERO
+                flip_costs[parallel[place]] = fall + pull if is_set else climb - pull
+            continue
+        raising, pull_up = best_flip(parallel, row, parameters, pulls, has_field, True)
+        lowering, pull_down = best_flip(parallel, row, parameters, pulls, has_field, False)
+        climb, fall = climb + scale * pull_up, fall + scale * pull_down
+        is_up = lowering < 0 or (raising >= 0 and climb < fall)
+        change = climb if is_up else fall
+        if np.float32(change) <= thresholds[number]:
+            total += change
+            flipped = raising if is_up else lowering
+            parameters[flipped] = ~parameters[flipped]
+            shift_by(visit, sums, row[SOURCE], 1 if is_up else -1)
+    return total
 
 
 @njit(inline="always")

@@ -3,7 +3,8 @@
 Visit -> counts and activations after a flip, in place; costs of steps up and down by example.
 
 Flips move a count by one; a weight that moves together with its neuron's threshold moves it by two
-in some examples and not at all in the others.
+in some examples and not at all in the others; a weight of several arcs moves it by the sum of their
+sources' spins.
 """
 
 from typing import NamedTuple
@@ -171,27 +172,63 @@ def set_pairwise_gains(prices, visit):
 @part
 def set_double_steps(prices, visit, climbs, falls):
     """Fill the costs of two steps up and of two steps down, in all examples."""
-    counts, spins, flips, weights = visit.counts, visit.spins, visit.flips, visit.weights
-    outputs, wanted, output = visit.outputs, visit.wanted, visit.output
-    softness, least = visit.softness, visit.least
     for b in range(len(climbs)):
-        count, flip = load(counts, b, spins), load(flips, b, spins)
-        weight = load(weights, b, spins)
-        if output < 0 and softness:
-            up, down = soft_steps(prices, weight, softness, least, count, flip, 2)
-        elif output < 0:
-            up, down = hidden_steps(prices, weight, least, count, flip, spins[b], 2)
-        elif prices.is_pairwise:
-            up, down = pairwise_steps(prices, softness, weights, b, outputs, wanted, output, 2)
-            up, down = up * prices.violation, down * prices.violation
-        else:
-            want = wanted[output, b]
-            up, down = output_steps(prices, weight, want, count, flip, spins[b], 2)
+        up, down = steps_of(prices, visit, b, 2)
         store(climbs, b, up)
         store(falls, b, down)
 
 
+# ---- steps of a bundle -------------------------------------------------------------------------
+
+
+@part
+def sums_of_steps(prices, visit, sums, bundle):
+    """Return the costs of a bundle's steps, up and down, summed over all examples."""
+    spins, block_count = visit.spins, len(visit.spins)
+    climb = fall = widen(load(sums, 0, spins) * 0)
+    for b in range(block_count):
+        up, down = steps_of(prices, visit, b, load(sums, bundle * block_count + b, spins))
+        climb, fall = climb + widen(up), fall + widen(down)
+    return sum_of(climb), sum_of(fall)
+
+
+@part
+def shift_by(visit, sums, bundle, sign):
+    """Move a neuron's counts by a bundle's steps, and update its activations."""
+    counts, spins, flips = visit.counts, visit.spins, visit.flips
+    block_count = len(spins)
+    for b in range(block_count):
+        flip = load(flips, b, spins)
+        count = load(counts, b, spins) + load(sums, bundle * block_count + b, spins) * sign
+        store(counts, b, count)
+        now = ~is_negative(count)
+        if not visit.softness:  # pushes stay what they are
+            store(flips, b, choose(now ^ spins[b], flip * -1, flip))
+        spins[b] = now
+
+
 # ---- the costs of steps up and down, in one block, times the weights of the examples -----------
+
+
+@inlined
+def steps_of(prices, visit, b, size):
+    """Return the costs for a neuron of any kind; `size` is a number or one for each lane."""
+    counts, spins, flips, weights = visit.counts, visit.spins, visit.flips, visit.weights
+    outputs, wanted, output = visit.outputs, visit.wanted, visit.output
+    softness, least = visit.softness, visit.least
+    count, flip = load(counts, b, spins), load(flips, b, spins)
+    weight = load(weights, b, spins)
+    if output < 0 and softness:
+        up, down = soft_steps(prices, weight, softness, least, count, flip, size)
+    elif output < 0:
+        up, down = hidden_steps(prices, weight, least, count, flip, spins[b], size)
+    elif prices.is_pairwise:
+        up, down = pairwise_steps(prices, softness, weights, b, outputs, wanted, output, size)
+        up, down = up * prices.violation, down * prices.violation
+    else:
+        want = wanted[output, b]
+        up, down = output_steps(prices, weight, want, count, flip, spins[b], size)
+    return up, down
 
 
 @inlined
@@ -240,7 +277,7 @@ def pairwise_steps(prices, softness, weights, b, outputs, wanted, output, size):
     for c in range(len(wanted)):
         right = right + choose(wanted[c, b], load(outputs, c * block_count + b, wanted), zero)
     lead = right - load(outputs, output * block_count + b, wanted)
-    up = change_of_lead(target, softness, lead, -size)
+    up = change_of_lead(target, softness, lead, size * -1)
     down = change_of_lead(target, softness, lead, size)
     if wanted[output, b]:  # a move of the right class moves its leads over all others
         others_up, others_down = zero, zero
@@ -248,7 +285,7 @@ def pairwise_steps(prices, softness, weights, b, outputs, wanted, output, size):
             if c != output:
                 lead = right - load(outputs, c * block_count + b, wanted)
                 others_up = others_up + change_of_lead(target, softness, lead, size)
-                others_down = others_down + change_of_lead(target, softness, lead, -size)
+                others_down = others_down + change_of_lead(target, softness, lead, size * -1)
         up = choose(wanted[output, b], others_up, up)
         down = choose(wanted[output, b], others_down, down)
     weight = load(weights, b, wanted)
@@ -264,7 +301,7 @@ def change_of_lead(target, softness, lead, step):
     """
     if softness:
         lack = (lead + lead) * -1 + (target + softness)
-        then = lack - 2 * step
+        then = lack - (step + step)
         near, near_then = clipped(lack, softness), clipped(then, softness)
         far, far_then = larger(lack - 2 * softness, 0), larger(then - 2 * softness, 0)
         squares = (near_then * near_then >> 1) - (near * near >> 1)  # S makes all of them even
@@ -284,8 +321,8 @@ def clipped(lanes, softness):
 def crossings(count, flip, spins, size):
     """Return the costs in the cone of a step up and a step down, where they change the sign."""
     zero = count * 0
-    up = choose(~is_negative(count + size) & ~spins, flip, zero)
-    down = choose(spins & is_negative(count - size), flip, zero)
+    up = choose(~is_negative(count + size) ^ spins, flip, zero)
+    down = choose(~is_negative(count - size) ^ spins, flip, zero)
     return up, down
 
 

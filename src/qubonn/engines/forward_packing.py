@@ -16,8 +16,11 @@ from qubonn.engines.forward_tables import (
     ARCS_END,
     ARCS_START,
     FINE,
+    FIRST,
     IS_DEEP,
     LANES,
+    LAST,
+    SOURCE,
     Examples,
     Prices,
     Replica,
@@ -99,6 +102,9 @@ class PackedExamples:
             weights=self._in_lanes(self.weights[rows]),
             pull=self._pull(share),
         )
+        self.sums = self._sums(
+            self.problem.input_spins[rows] if input_spins is None else input_spins
+        )
         if input_spins is None:
             tiles = _tiles(self.input_words, rows)
         else:
@@ -158,7 +164,7 @@ class PackedExamples:
         problem = self.tables, self.examples, prices
         scratch = self.kernels.new_scratch(self.wiring, one, costs)
         shared = self.wiring.shared if len(self.wiring.shared) else None
-        work = energy, schedule, scratch, shared
+        work = energy, schedule, scratch, shared, self.sums
         return int(self.kernels.anneal_replica(*problem, one, *work))
 
     def schedule(self, temperatures: NDArray[np.float64]) -> VisitSchedule:
@@ -225,6 +231,20 @@ class PackedExamples:
         lanes = np.zeros((-(-len(weights) // LANES), LANES), dtype=self.kind)
         lanes.reshape(-1)[: len(weights)] = weights
         return lanes
+
+    def _sums(self, input_spins: SpinMatrix) -> NDArray[Any] | None:
+        """Return the sums of the spins of bundles, (bundles * blocks) x lanes; None without."""
+        if not len(self.wiring.tied):
+            return None
+        wiring, block_count = self.wiring, -(-len(input_spins) // LANES)
+        first, starts = wiring.first_constant, wiring.bundle_starts
+        sums = np.zeros((len(starts) - 1, block_count * LANES), dtype=self.kind)
+        sums[first:] = np.diff(starts[first:])[:, None]
+        if first:
+            sources = wiring.bundle_sources[: starts[first]]
+            parts = np.add.reduceat(input_spins.T[sources], starts[:first], axis=0, dtype=self.kind)
+            sums[:first, : len(input_spins)] = parts
+        return sums.reshape(-1, LANES)
 
     def _masks(self, tiles: Any, column_count: int) -> Any:
         """Return tiles as masks, columns x blocks."""
@@ -385,17 +405,34 @@ def _most_change(problem: TrainingProblem, cost: Cost) -> float:
     if cost.softness:  # in 1 / 2S; from a step down to a step up the probability of +1 moves by 4
         softest = _softness(topology, cost)[: topology.hidden_count].max(initial=0)
         most = 4 * (violation + 2 * own + margins) + 8 * softest * gamma
-    return float(max(most, 4 * own * _lead_softness(cost)))
+    steps = int(np.diff(tables_of(topology)[0].bundle_starts).max(initial=1))
+    return float(steps * max(most, 4 * own * _lead_softness(cost)))
 
 
 def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
     """Return S by neuron, at least 1 if neurons are soft."""
     softness = np.zeros(topology.neuron_count, dtype=np.int64)
     if cost.softness:
-        roots = np.sqrt(topology.fan_in[topology.input_count : topology.outputs.start])
+        roots = np.sqrt(_squares_of_moves(topology)[: topology.hidden_count])
         softness[: topology.hidden_count] = np.maximum(1, np.rint(cost.softness * roots))
     softness[topology.hidden_count :] = _lead_softness(cost)
     return softness
+
+
+def _squares_of_moves(topology: Topology) -> NDArray[np.float64]:
+    """Return by neuron its number of arcs, or the squares of its bundles' sizes, summed by weight.
+
+    So it is the mean square of the pre-activation of random weights, for equal spins in a bundle.
+    """
+    wiring = tables_of(topology)[0]
+    squares = topology.fan_in[topology.input_count :].astype(np.float64)
+    if len(wiring.tied):
+        widths = np.diff(wiring.bundle_starts)[wiring.tied[:, SOURCE]]
+        each = widths**2 * (wiring.tied[:, LAST] - wiring.tied[:, FIRST])
+        each[(wiring.tied[:, SOURCE] >= wiring.first_constant)] = 0
+        sums = np.add.reduceat(np.append(each, 0), wiring.tied_starts[:-1])
+        squares = np.where(np.diff(wiring.tied_starts) > 0, sums, squares)
+    return squares
 
 
 def _lead_softness(cost: Cost) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from qubonn.checks import require_memory
 from qubonn.topology import Topology
+from qubonn.topology.graph import first_with_equal_arcs
 
 Integers = NDArray[np.int64]
 LANES = 64  # examples in a block, bits in a word
@@ -30,7 +31,7 @@ NEURON, IS_DEEP, ARCS_START, ARCS_END = 0, 1, 2, 3  # of cones
 class Cones(NamedTuple):
     """The neurons that depend on each owner, in the order of a forward pass.
 
-    Owners are all neurons, then all weights of several arcs.
+    Owners are all neurons, then all weights of several arcs that are not tied.
     """
 
     starts: Integers  # of each owner's rows in `table`
@@ -53,7 +54,13 @@ class Wiring(NamedTuple):
     decaying: Integers  # numbers of several arcs that are not thresholds, as rows like `own`
     inner: Integers  # by target: source and parameter of arcs from neurons
     order: Integers  # neurons in the order of a forward pass
-    shared: Integers  # weights of several arcs
+    tied_starts: Integers  # by neuron: its first row in `tied`; a neuron with rows has no `own`
+    tied: Integers  # rows like `own` of neurons whose weights have several arcs from inputs: a
+    # bundle of sources, and the parameters that have these sources
+    bundle_starts: Integers  # of each bundle's sources
+    bundle_sources: Integers  # inputs, or the constant in the bundles from `first_constant` on
+    first_constant: int
+    shared: Integers  # weights of several arcs that are not tied
     shared_numbers: Integers  # the number that each is a part of, as rows like `own`
     wide_row_of: Integers  # by neuron: its row in `wide_inputs`; -1: arcs are counted one by one
     wide_inputs: NDArray[np.uint64]  # neurons with many inputs x words: a bit for each input
@@ -126,8 +133,12 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
     )
     sources, targets, parameters = arcs_with_biases(topology)
     is_inner = (sources >= topology.input_count) & (sources < topology.node_count)
+    tied = _tied(topology)
+    is_tied = np.zeros(topology.neuron_count, dtype=bool)
+    is_tied[tied.neurons] = True
     is_shared = np.bincount(parameters) > 1
-    is_own = ~is_shared[parameters]
+    is_shared[tied.parameters] = False
+    is_own = ~is_shared[parameters] & ~is_tied[targets]
     terms = np.append(np.bincount(targets), 0)
     needed = terms // 2 + 1
     planes = _ranks(sources, targets, topology.node_count)
@@ -152,18 +163,84 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
             [*(starts_of(of, count) for of in owners), needed, 2 * needed - terms], axis=1
         ),
         own=np.stack([sources[first], parameters[first], *places.T], axis=1),
-        parallel=np.concatenate([parameters[arcs], levelled, shared]),
+        parallel=np.concatenate([parameters[arcs], levelled, shared, tied.parameters]),
         decaying=decaying,
         inner=np.stack([sources, parameters], axis=1)[is_inner],
         order=np.concatenate(topology.levels()) - topology.input_count,
+        tied_starts=starts_of(tied.neurons, count),
+        tied=tied.rows(len(arcs) + len(levelled) + len(shared)),
+        bundle_starts=tied.bundle_starts,
+        bundle_sources=tied.bundle_sources,
+        first_constant=tied.first_constant,
         shared=shared,
         shared_numbers=shared_numbers,
         wide_row_of=wide_row_of,
         wide_inputs=wide_inputs,
         plane_count=int(planes[sources < topology.input_count].max(initial=0)) + 1,
-        with_threshold=_with_threshold(topology, targets[sources == topology.node_count]),
+        with_threshold=_with_threshold(topology, targets[sources == topology.node_count])
+        & ~is_tied,
     )
     return wiring, _cones(topology, wiring.order, is_shared)
+
+
+@dataclass(frozen=True, eq=False)
+class Tied:
+    """Numbers of neurons that read inputs only, by weights of several arcs of their own."""
+
+    neurons: Integers  # of each number
+    bundles: Integers  # of each number
+    starts: Integers  # of each number's parameters
+    parameters: Integers
+    bundle_starts: Integers
+    bundle_sources: Integers
+    first_constant: int
+
+    def rows(self, first: int) -> Integers:
+        """Return rows like `own` whose parameters begin at `first` in `parallel`."""
+        rows = _rows(first + self.starts)
+        rows[:, SOURCE], rows[:, PARAMETER] = self.bundles, self.parameters[self.starts[:-1]]
+        return rows
+
+
+def _tied(topology: Topology) -> Tied:
+    """Find the neurons that read inputs only, by weights that no other neuron has.
+
+    Weights of the same sources are a number; neurons without a weight of several arcs are left out.
+    """
+    sources, targets, parameters = arcs_with_biases(topology)
+    counts = np.bincount(parameters)
+    first_target = np.zeros(len(counts), dtype=np.int64)
+    first_target[parameters[::-1]] = targets[::-1]
+    is_inner = (sources >= topology.input_count) & (sources < topology.node_count)
+    has_others = np.bincount(parameters, first_target[parameters] != targets) > 0
+    is_tied = np.bincount(targets, counts[parameters] > 1, topology.neuron_count) > 0
+    is_tied[targets[is_inner | has_others[parameters]]] = False
+    arcs = np.flatnonzero(is_tied[targets])
+    if not len(arcs):
+        none = np.zeros(0, dtype=np.int64)
+        return Tied(none, none, np.zeros(1, np.int64), none, np.zeros(1, np.int64), none, 0)
+    sources, (own, owners) = sources[arcs], np.unique(parameters[arcs], return_inverse=True)
+    kinds, bundle_of = np.unique(first_with_equal_arcs(owners, sources), return_inverse=True)
+    order = np.lexsort((sources, owners))
+    starts = starts_of(owners[order], len(own))
+    parts = [sources[order[starts[kind] : starts[kind + 1]]] for kind in kinds]
+    ranks = np.argsort([part[0] == topology.node_count for part in parts], kind="stable")
+    bundle_of = np.argsort(ranks)[bundle_of]
+    parts = [parts[rank] for rank in ranks]
+    keys = first_target[own] * len(parts) + bundle_of
+    numbers, number_of = np.unique(keys, return_inverse=True)
+    shuffled = _shuffled(numbers // len(parts))
+    by_number = np.argsort(np.argsort(shuffled)[number_of], kind="stable")
+    sizes = np.bincount(number_of)[shuffled]
+    return Tied(
+        neurons=numbers[shuffled] // len(parts),
+        bundles=numbers[shuffled] % len(parts),
+        starts=np.append(0, np.cumsum(sizes)),
+        parameters=own[by_number],
+        bundle_starts=np.append(0, np.cumsum([len(part) for part in parts])),
+        bundle_sources=np.concatenate(parts),
+        first_constant=sum(part[0] < topology.node_count for part in parts),
+    )
 
 
 @lru_cache(maxsize=8)
@@ -239,8 +316,8 @@ def _parallel(
     keys = targets[arcs] * (node_count + 1) + sources[arcs]
     _, first, group_of = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first[group_of], kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(first[group_of][order])) + 1, len(arcs))
-    return arcs[order], np.stack([np.append(0, ends[:-1]), ends], axis=1)
+    starts = np.flatnonzero(np.diff(first[group_of][order], prepend=-1))
+    return arcs[order], np.stack([starts, np.append(starts[1:], len(arcs))[: len(starts)]], axis=1)
 
 
 def _shuffled(targets: Integers) -> Integers:

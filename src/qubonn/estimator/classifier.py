@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from qubonn import __version__
 from qubonn.checks import SpinMatrix, require_count, require_strength
-from qubonn.encoding import CodeBook
-from qubonn.encoding.automatic import encoded, spin_blocks
+from qubonn.encoding import CodeBook, Thermometer
+from qubonn.encoding.automatic import encoded, is_sparse, spin_blocks
 from qubonn.encoding.labels import require_classes
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
@@ -391,6 +391,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 threshold_levels=design.threshold_levels,
                 all_spins=design.spins,
                 column_spins=design.column_spins,
+                is_grouped=design.is_grouped,
             )
 
         encoding = encoding_of(design)
@@ -408,7 +409,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         calibration = self.calibration_ if kept else NO_CALIBRATION
         if is_auto and not kept:
             is_open = is_usual and image_shape is None and self._is_automatic
-            designs = CANDIDATES if is_open else (design,)
+            is_numeric = isinstance(encoding.binariser, Thermometer) and not is_sparse(numbers)
+            candidates = [one for one in CANDIDATES if is_numeric or not one.is_grouped]
+            designs = candidates if is_open else [design]
             choice = self._choice(designs, encoding_of, (numbers, class_of, weights), seed, watch)
             calibration = choice.calibration
             if choice.design != design:
@@ -457,10 +460,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Choice:
         """Return the best of the designs for numbers, classes and weights, and its calibration."""
         numbers, class_of, weights = given
-        spins: dict[tuple[int, int], SpinMatrix] = {}  # by the numbers of thresholds
+        spins: dict[tuple[int, int, bool], SpinMatrix] = {}  # by the numbers of thresholds
 
         def spins_for(design: Design) -> SpinMatrix:
-            key = design.spins, design.column_spins
+            key = design.spins, design.column_spins, design.is_grouped
             if key not in spins:
                 spins[key] = encoded(encoding_of(design).binariser, numbers)
             return spins[key]
@@ -471,8 +474,11 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             engine = designs[0].engine(problem, encoding.book.reading, is_alone=False)
             compile_kernels(engine, problem)
             watch.restart()
-        topology = None if self.topology is None else encoding.topology
-        examples = Examples(spins_for, class_of, encoding.book, weights, topology)
+
+        def topology_for(design: Design) -> Topology:
+            return encoding_of(design).topology
+
+        examples = Examples(spins_for, topology_for, class_of, encoding.book, weights)
         is_shown = bool(self.verbose) and len(class_of) >= FEWEST and len(designs) > 1
         with reporting(is_shown, f"comparing {len(designs)} designs") as report:
             seconds = watch.seconds_left * COMPARING_SHARE

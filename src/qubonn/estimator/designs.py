@@ -17,7 +17,6 @@ from qubonn.encoding.automatic import ALL_SPINS, COLUMN_SPINS
 from qubonn.engines import ForwardAnnealing
 from qubonn.engines.forward import measured_temperatures
 from qubonn.estimator.default_engine import engine_for, target_margin
-from qubonn.estimator.plan import wide_threshold
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop, Watch, uninterrupted
@@ -46,7 +45,8 @@ class Design:
     roots of an output's number of arcs, and `sweeps` depend on the number of examples if they are
     None; `output_softness` is that of leads. `decay` is in units of the energy changes of random
     networks, which grow with the number of examples. Where the binariser is "auto", `spins` is
-    about the number of thresholds of all columns together, and `column_spins` the most of a column.
+    about the number of thresholds of all columns together, and `column_spins` the most of a column;
+    with `is_grouped` those of a column of numbers are at equal distances and share their weights.
     `members` is the size of a committee that is not given.
     """
 
@@ -61,21 +61,11 @@ class Design:
     column_spins: int = COLUMN_SPINS
     sweeps: int | None = None
     members: int = 10
+    is_grouped: bool = False
 
     def size_of(self, committee_size: int | str) -> int:
         """Return the number of networks that vote, "auto" or given."""
         return self.members if isinstance(committee_size, str) else committee_size
-
-    def topology(self, input_count: int, output_count: int) -> Topology:
-        """Return the network between these inputs and outputs."""
-        thresholds = self.threshold_levels
-        return Topology.dense(
-            input_count,
-            *self.hidden,
-            output_count,
-            weight_levels=self.weight_levels,
-            threshold_levels=wide_threshold(input_count) if thresholds is None else thresholds,
-        )
 
     def engine(
         self, problem: TrainingProblem, reading: Reading, *, is_alone: bool, copy_count: int = 1
@@ -116,6 +106,18 @@ LINEAR = Design(
 FIVE_LEVELS = Design(
     weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.1, spins=640
 )
+GROUPED = Design(
+    hidden=(256,),
+    weight_levels=(5, 3),
+    threshold_levels=(33, 2),
+    softness=0.15,
+    lead=3.0,
+    decay=0.1,
+    spins=2_048,
+    sweeps=40,
+    members=4,
+    is_grouped=True,
+)
 CANDIDATES = (
     PLAIN,
     LINEAR,
@@ -123,6 +125,8 @@ CANDIDATES = (
     replace(FIVE_LEVELS, weight_levels=(3, 4), threshold_levels=(17, 2), decay=0.0),
     FIVE_LEVELS,
     replace(FIVE_LEVELS, hidden=(32,), decay=0.3),
+    GROUPED,
+    replace(GROUPED, decay=0.02),
 )
 
 
@@ -131,19 +135,19 @@ Held = dict[Design, NDArray[np.float64]]  # scores of the examples left out so f
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """What designs are compared on; `topology` replaces that of the designs if it is given."""
+    """What designs are compared on: the spins and the topology of each."""
 
     spins_for: Callable[[Design], SpinMatrix]
+    topology_for: Callable[[Design], Topology]
     class_of: NDArray[np.int64]
     book: CodeBook
     weights: NDArray[Any] | None = None
-    topology: Topology | None = None
 
     def problem(self, design: Design, rows: NDArray[np.int64]) -> TrainingProblem:
         """Return the problem of some examples."""
         spins, weights = self.spins_for(design)[rows], self.weights
         return TrainingProblem(
-            self.topology or design.topology(spins.shape[1], self.book.spin_count),
+            self.topology_for(design),
             spins,
             self.book.codewords[self.class_of[rows]],
             example_weights=None if weights is None else weights[rows],

@@ -173,8 +173,8 @@ def _design(plain: Any) -> Design | None:
         name: tuple(one) if isinstance(one, list) else one for name, one in plain.items()
     }
     numbers = [n for one in values.values() for n in (one if isinstance(one, tuple) else (one,))]
-    if not all(n is None or type(n) in (int, float) for n in numbers):
-        raise FileFormatError(f"design must hold numbers; got {shown(plain)}")
+    if not all(n is None or type(n) in (bool, int, float) for n in numbers):
+        raise FileFormatError(f"design must hold numbers, true or false; got {shown(plain)}")
     return Design(**values)
 
 

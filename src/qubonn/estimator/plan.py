@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import require_count
-from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Threshold
+from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
 from qubonn.encoding.automatic import encoded, fit_binariser
 from qubonn.encoding.labels import book_for
 from qubonn.errors import RangeError, ShapeError, TopologyError
@@ -41,20 +41,23 @@ class Encoding:
         label_code: Any,
         weight_levels: Any = 2,
         threshold_levels: Any = 2,
+        is_grouped: bool = False,
         **spins: int,
     ) -> "Encoding":
         """Choose encoder, code book and topology; arguments are as `QuboClassifier` has them.
 
         `numbers` are a matrix, CSR or Cells. `spins` are the numbers of thresholds that
         `fit_binariser` may choose. If `threshold_levels` is None, a neuron's threshold has one
-        level more than twice the inputs. A network with convolutions needs one spin for each pixel
-        and channel.
+        level more than twice the inputs. With `is_grouped` the thresholds of a column of numbers
+        are at equal distances and share their weights. A network with convolutions needs one spin
+        for each pixel and channel.
         """
         encoder = fit_binariser(
             binariser,
             numbers,
             is_image=image_shape is not None,
             is_planar=isinstance(topology, str) and "conv" in topology.lower(),
+            is_even=is_grouped,
             **spins,
         )
         book = book_for(label_code, classes)
@@ -62,6 +65,8 @@ class Encoding:
         if threshold_levels is None:
             threshold_levels = wide_threshold(inputs)
         levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
+        if is_grouped and isinstance(encoder, Thermometer):
+            levels |= _groups(encoder, weight_levels)
         return cls(encoder, book, _topology(hidden, topology, inputs, book.spin_count, **levels))
 
     def problem(
@@ -79,6 +84,17 @@ class Encoding:
 def wide_threshold(inputs: int | tuple[int, ...]) -> int:
     """Return the levels of a threshold that follows the weights of all inputs."""
     return 2 * int(np.prod(inputs)) + 1
+
+
+def _groups(encoder: Thermometer, weight_levels: Any) -> dict[str, Any]:
+    """Return groups for the thresholds of each column, and a step of thresholds.
+
+    That is a sixteenth of the standard deviation of the pre-activations of random networks.
+    """
+    width = encoder.spin_count / encoder.column_count
+    arcs = encoder.column_count * (np.ravel(weight_levels)[0] - 1)
+    step = max(1, round(0.4 * width * float(arcs) ** 0.5 / 16))
+    return {"input_groups": encoder.column_of, "threshold_step": step}
 
 
 def flattened(X: Any, image_shape: object) -> tuple[Any, tuple[int, ...] | None]:

@@ -48,6 +48,7 @@ class Record(NamedTuple):
     output: int  # 0 for hidden neurons; else 1 + place of the first neuron among the outputs
     parallel: int  # arcs of each source, in planes of `plane_values`
     terms: int  # of each threshold: the bias and the arcs from the constant
+    group: int  # sources that follow each other and have the same weights
 
 
 class BitLayout:
@@ -81,8 +82,14 @@ class BitLayout:
 
     @property
     def has_levels(self) -> bool:
-        """Whether some weights or thresholds have more than two levels."""
-        return any(record.parallel > 1 or record.terms > 1 for record in self.records)
+        """Whether some weights or thresholds have more than two levels, or several sources."""
+        return any(max(record.parallel, record.terms, record.group) > 1 for record in self.records)
+
+    @property
+    def group_count(self) -> int:
+        """Most groups of a record whose weights have several sources; 0 without any."""
+        counts = (record.fan_in // record.group for record in self.records if record.group > 1)
+        return max(counts, default=0)
 
     def weights(self, weight_spins: NDArray[Any]) -> NDArray[np.uint32]:
         """Return the words of weights, a row for each network."""
@@ -92,8 +99,8 @@ class BitLayout:
 
     @property
     def field_count(self) -> int:
-        """Fields of a record; the last two are for levels only."""
-        return len(Record._fields) - 2 * (not self.has_levels)
+        """Fields of a record; the last is for groups only, two before it are for levels."""
+        return len(Record._fields) - (not self.group_count) - 2 * (not self.has_levels)
 
     def byte_count(self, member_count: int = 1) -> int:
         """Return the bytes of all tables in C, which have one element at least."""
@@ -153,8 +160,9 @@ class BitLayout:
             first_run, run_count = self._add_runs(places)
             self.patch_words = max(self.patch_words, word_count(fan_in))
         base = int(places[0]) if fan_in else 0
-        first, (filters, parallel, _) = self._add_filters(weights), weights.shape
-        neurons = filters, target, first, output, parallel, terms
+        group = _group_size(weights)
+        first, (filters, parallel, _) = self._add_filters(weights[:, :, ::group]), weights.shape
+        neurons = filters, target, first, output, parallel, terms, group
         self.records.append(Record(fan_in, first_run, run_count, base, *grid, *neurons))
 
     def _starts_a_word(self, places: IntVector) -> bool:
@@ -186,6 +194,17 @@ class BitLayout:
             plane_count = len(plane_values(weights.shape[1]))
             self.weight_words += len(rows) * plane_count * rows.shape[2] // WORD
         return first
+
+
+def _group_size(weights: NDArray[np.int64]) -> int:
+    """Return how many sources in a row have the same weights, if all of them come in such rows.
+
+    `weights` are filters x parallel arcs x sources.
+    """
+    is_last = np.append((weights[:, :, 1:] != weights[:, :, :-1]).any(axis=(0, 1)), True)
+    ends = np.flatnonzero(is_last) + 1
+    size = int(ends[0])
+    return size if np.array_equal(ends, size * (1 + np.arange(len(ends)))) else 1
 
 
 def word_count(bit_count: int) -> int:

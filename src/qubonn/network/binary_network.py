@@ -246,7 +246,11 @@ def layered_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
     if layers is None or len(layers) > MOST_LAYERS or topology.node_count > MOST_NODES:
         return topology_arrays(topology)
     levels = [(layer.levels, layer.thresholds) for layer in layers]
-    return _described(layer_shapes=topology.layer_shapes, levels=levels)
+    first = layers[0]
+    more: dict[str, Any] = {} if first.step == 1 else {"step": first.step}
+    if first.groups is not None:
+        more["groups"] = first.groups
+    return _described(layer_shapes=topology.layer_shapes, levels=levels, **more)
 
 
 def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:

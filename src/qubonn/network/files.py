@@ -8,6 +8,7 @@ listed by size and levels, any other topology by its arcs, as all were in versio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -47,7 +48,7 @@ def parameters_of(
     if "levels" in description:
         shape, layers = _layers(description)
         # a few numbers must not build more arcs than the file holds weights
-        _require_bits(names[0], arrays, arc_count(shape, layers), by_member)
+        _require_bits(names[0], arrays, _weight_count(shape, layers), by_member)
         topology = Topology.of_layers(shape, layers)
     else:
         topology = topology_of(arrays)
@@ -152,6 +153,7 @@ def _layers(description: dict[str, Any]) -> tuple[Shape, list[Dense]]:
             f"{MOST_LAYERS:,} and dense; got {shown(levels)}"
         )
     layers = [Dense(size, *pair) for (size,), pair in zip(shapes[1:], levels, strict=True)]
+    layers[0] = replace(layers[0], **_groups(description, prod(shapes[0])))
     node_count, count = sum(map(prod, shapes)), arc_count(shapes[0], layers)
     if node_count > MOST_NODES or count > MOST_ARCS:
         raise FileFormatError(
@@ -159,6 +161,30 @@ def _layers(description: dict[str, Any]) -> tuple[Shape, list[Dense]]:
             f"got {node_count:,} and {count:,}"
         )
     return shapes[0], layers
+
+
+def _groups(description: dict[str, Any], input_count: int) -> dict[str, Any]:
+    """Return groups of inputs and the step of thresholds, of the first layer, as they are given."""
+    groups, step = description.get("groups"), description.get("step", 1)
+    if type(step) is not int or not 1 <= step <= MOST_NODES:
+        raise FileFormatError(f"step must lie in 1..{MOST_NODES}; got {shown(step)}")
+    if groups is not None and (
+        not isinstance(groups, list)
+        or len(groups) != input_count
+        or not all(type(group) is int for group in groups)
+        or set(groups) != set(range(max(groups) + 1))
+    ):
+        raise FileFormatError(
+            f"groups must be one for each of the {input_count} inputs, counted from 0 without gaps"
+        )
+    return {"groups": None if groups is None else tuple(groups), "step": step}
+
+
+def _weight_count(shape: Shape, layers: list[Dense]) -> int:
+    shapes = [shape, *((layer.size,) for layer in layers)]
+    return sum(
+        layer.weight_count_from(before) for layer, before in zip(layers, shapes[:-1], strict=True)
+    )
 
 
 def _layer_shapes(value: object) -> tuple[tuple[int, ...], ...] | None:

@@ -4,7 +4,7 @@ Arcs, layers, text or a networkx graph -> Topology.  Paper, section "Model formu
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -88,14 +88,22 @@ class Topology:
         *layer_sizes: int,
         weight_levels: int | Sequence[int] = 2,
         threshold_levels: int | Sequence[int] = 2,
+        input_groups: ArrayLike | None = None,
+        threshold_step: int = 1,
     ) -> "Topology":
         """Connect each layer fully to the next; the first is the inputs, the last the outputs.
 
         Levels are a number, or one for each layer after the inputs: of n levels, a weight is n - 1
         parallel arcs, and a threshold is the bias and n - 2 arcs from the constant.
 
+        With `input_groups`, the group of each input counted from 0, a neuron of the first layer has
+        one weight for all inputs of a group, and reads the sum of their spins: a number if they are
+        a thermometer of it. A level of its threshold is then `threshold_step` arcs.
+
         >>> Topology.dense(25, 3, 2, weight_levels=3, threshold_levels=[4, 2])
         Topology(25 -> 3 -> 2: 31 nodes, 168 arcs, 168 weights, one constant)
+        >>> Topology.dense(6, 4, 2, input_groups=[0, 0, 0, 1, 1, 1])
+        Topology(6 -> 4 -> 2: 12 nodes, 32 arcs, 16 weights)
         """
         if len(layer_sizes) < 2:
             raise TopologyError(
@@ -104,7 +112,11 @@ class Topology:
         inputs, *others = (require_count("a layer size", size) for size in layer_sizes)
         levels = _for_each_layer("weight_levels", weight_levels, len(others))
         thresholds = _for_each_layer("threshold_levels", threshold_levels, len(others))
-        return cls.of_layers((inputs,), list(map(Dense, others, levels, thresholds)))
+        layers = list(map(Dense, others, levels, thresholds))
+        groups = None if input_groups is None else _groups(input_groups, inputs)
+        step = require_count("threshold_step", threshold_step)
+        layers[0] = replace(layers[0], groups=groups, step=step)
+        return cls.of_layers((inputs,), layers)
 
     @classmethod
     def parse(cls, notation: str, *, inputs: int | Sequence[int], outputs: int) -> "Topology":
@@ -230,7 +242,7 @@ class Topology:
         """Return the layers after the inputs, if `of_layers` connects such layers in this way.
 
         >>> Topology.dense(9, 4, 2, weight_levels=[3, 2]).dense_layers()
-        [Dense(size=4, levels=3, thresholds=2), Dense(size=2, levels=2, thresholds=2)]
+        [Dense(size=4, levels=3), Dense(size=2)]
         """
         shapes = self.layer_shapes or ()
         sizes = list(map(prod, shapes))
@@ -242,7 +254,18 @@ class Topology:
             constant_count = int((self.target_of[self.constant_arcs] == first).sum())
             levels = (int(self.fan_in[first]) - constant_count) // before + 1
             layers.append(Dense(size, levels, constant_count + 2))
+        layers[0] = self._with_groups(layers[0], sizes[0])
         return layers if self._is_connected_by(shapes[0], layers) else None
+
+    def _with_groups(self, layer: Dense, input_count: int) -> Dense:
+        """Return the first layer with the groups of inputs that share their weights, if any do."""
+        arcs = self.arcs_into(self.input_count)
+        weights, own_count = self.weight_of[arcs], input_count * (layer.levels - 1)
+        constants = len(np.unique(weights[own_count:]))
+        step = max(1, (layer.thresholds - 2) // max(1, constants))
+        found = weights[: own_count : max(1, layer.levels - 1)] // max(1, layer.levels - 1)
+        groups = None if len(np.unique(found)) == len(found) else tuple(found.tolist())
+        return replace(layer, thresholds=constants + 2, groups=groups, step=step)
 
     @cached_property
     def levelled_weights(self) -> tuple[IntVector, IntVector]:
@@ -542,6 +565,16 @@ def _for_each_layer(name: str, levels: int | Sequence[int], layer_count: int) ->
             f"inputs; got {levels!r:.60}"
         )
     return [require_count(name, one, least=2) for one in each]
+
+
+def _groups(groups: Any, input_count: int) -> tuple[int, ...]:
+    of = require_indices("input_groups", groups, below=input_count)
+    if len(of) != input_count or len(np.unique(of)) != of.max() + 1:
+        raise ShapeError(
+            f"input_groups must have a group for each of the {input_count} inputs, counted from 0 "
+            f"without gaps; got {len(of)}, from {of.min(initial=0)} to {of.max(initial=0)}"
+        )
+    return tuple(of.tolist())
 
 
 def _read_only(array: IntVector) -> IntVector:

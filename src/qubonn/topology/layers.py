@@ -8,8 +8,9 @@ channel, row, column and parallel arc, then those of thresholds neuron by neuron
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +26,28 @@ CONSTANT = -1  # as a source, until nodes are numbered
 OUTSIDE = -2  # as a source: beyond the edge of an image
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Dense:
     """Every node reads every node of the layer before, each arc with its own weight.
 
-    A weight of n levels is n - 1 parallel arcs; a threshold of n levels is the bias and n - 2 arcs
-    from the constant.
+    A weight of n levels is n - 1 parallel arcs; a threshold of n levels is the bias and n - 2
+    weights from the constant, each of `step` arcs. With `groups`, the group of each node of the
+    layer before, counted from 0, a neuron has one weight for all nodes of a group.
     """
 
     size: int
     levels: int = 2
     thresholds: int = 2
+    groups: tuple[int, ...] | None = None
+    step: int = 1
+
+    def __repr__(self) -> str:
+        shown = [
+            f"{field.name}={getattr(self, field.name)!r:.60}"
+            for field in fields(self)
+            if field.name == "size" or getattr(self, field.name) != field.default
+        ]
+        return f"Dense({', '.join(shown)})"
 
     def shape_after(self, before: Shape) -> Shape:
         """Return the shape of this layer."""
@@ -43,13 +55,26 @@ class Dense:
 
     def arc_count_from(self, before: Shape) -> int:
         """Return the number of arcs from a layer of shape `before`, and from the constant."""
-        return self.size * (prod(before) * (self.levels - 1) + self.thresholds - 2)
+        return self.size * (prod(before) * (self.levels - 1) + self.step * (self.thresholds - 2))
 
     def arcs_from(self, before: Shape) -> Arcs:
         """Return the arcs from a layer of shape `before`, and from the constant."""
-        sources = np.broadcast_to(np.arange(prod(before)), (self.size, prod(before)))
-        sources, targets = _parallel(sources, self.levels, self.thresholds)
-        return sources, targets, np.arange(len(sources))
+        own = np.broadcast_to(np.arange(prod(before)), (self.size, prod(before)))
+        sources, targets = _parallel(own, self.levels, self.step * (self.thresholds - 2))
+        if self.groups is None and self.step == 1:
+            return sources, targets, np.arange(len(sources))
+        groups = np.arange(prod(before)) if self.groups is None else np.array(self.groups)
+        shared = groups[:, None] * (self.levels - 1) + np.arange(self.levels - 1)
+        count = self.weight_count_from(before) // self.size  # of each neuron
+        first = count - (self.thresholds - 2)
+        thresholds = first + np.repeat(np.arange(self.thresholds - 2), self.step)
+        weights = count * np.arange(self.size)[:, None] + np.append(shared, thresholds)
+        return sources, targets, weights.reshape(-1)
+
+    def weight_count_from(self, before: Shape) -> int:
+        """Return the number of weights of a layer after one of shape `before`."""
+        groups = prod(before) if self.groups is None else max(self.groups) + 1
+        return self.size * (groups * (self.levels - 1) + self.thresholds - 2)
 
 
 @dataclass(frozen=True)
@@ -125,7 +150,7 @@ class Convolution:
         is_inside = (in_row >= 0) & (in_row < in_rows) & (in_column >= 0) & (in_column < in_columns)
         sources = np.where(is_inside, sources, OUTSIDE)
         weights = ((out_filter * channels + channel) * self.rows + row) * self.columns + column
-        sources, targets = _parallel(sources, self.levels, self.thresholds)
+        sources, targets = _parallel(sources, self.levels, self.thresholds - 2)
         parallel = weights[..., None] * (self.levels - 1) + np.arange(self.levels - 1)
         own_count = len(weights) * (self.thresholds - 2)
         own = parallel.max() + 1 + np.arange(own_count).reshape(len(weights), -1)
@@ -135,10 +160,13 @@ class Convolution:
         return sources[is_arc], targets[is_arc], weights[is_arc]
 
 
-def _parallel(sources: NDArray[np.int64], levels: int, thresholds: int) -> tuple[IntVector, ...]:
-    """Return sources and targets of all arcs; `sources` has a row for each target."""
+def _parallel(sources: NDArray[np.int64], levels: int, constants: int) -> tuple[IntVector, ...]:
+    """Return sources and targets of all arcs; `sources` has a row for each target.
+
+    `constants` is the number of arcs from the constant to each target.
+    """
     sources = np.repeat(sources, levels - 1, axis=1)
-    sources = np.pad(sources, ((0, 0), (0, thresholds - 2)), constant_values=CONSTANT)
+    sources = np.pad(sources, ((0, 0), (0, constants)), constant_values=CONSTANT)
     return sources.reshape(-1), np.repeat(np.arange(len(sources)), sources.shape[1])
 
 
@@ -242,7 +270,7 @@ def _read_layer(text: str, before: Shape, outputs: int = 0) -> Layer:
     )
 
 
-def _read_options(text: str) -> dict[str, int]:
+def _read_options(text: str) -> dict[str, Any]:
     least = {"levels": 2, "thresholds": 2}
     if text.startswith("conv("):
         least |= {"stride": 1, "padding": 0}
