@@ -19,6 +19,7 @@ from qubonn.stopping import SLICE_SECONDS, TARGET_SLICE, Watch
 
 REPLICAS, SWEEPS = 64, 20  # of the quench; much less work than an anneal
 LARGE, FEWER, SHORTER = 20_000, 16, 5  # with so many variables so few replicas and sweeps do
+MANY = 1_000_000  # couplings, for which the same holds
 LEAST_STEPS = 20  # temperatures of a run that has little time
 
 
@@ -48,15 +49,16 @@ def default_temperatures(qubo: Qubo | PackedQubo) -> tuple[float, float]:
     """
     # one full block, so that the number of threads does not matter
     problem = qubo if isinstance(qubo, PackedQubo) else PackedQubo(qubo)
-    is_large = problem.qubo.variable_count >= LARGE
+    sizes = problem.qubo.variable_count, problem.qubo.coupling_count
+    is_large = sizes[0] >= LARGE or sizes[1] >= MANY
     count, sweep_count = (FEWER, SHORTER) if is_large else (REPLICAS, SWEEPS)
     replicas = Replicas(problem, random_states(problem.qubo, count, seed=0), seed=0, lanes=count)
     replicas.advance(np.zeros(sweep_count))
-    sizes = replicas.changes()
-    sizes = sizes[sizes > 1e-6 * sizes.max(initial=0.0)]
-    if not sizes.size:
+    changes = replicas.changes()
+    changes = changes[changes > 1e-6 * changes.max(initial=0.0)]
+    if not changes.size:
         return 1.0, 0.1  # a flat energy: any temperature will do
-    small, larger, hottest = (float(size) for size in np.quantile(sizes, [0.05, 0.25, 0.5]))
+    small, larger, hottest = (float(size) for size in np.quantile(changes, [0.05, 0.25, 0.5]))
     scale = min(small, larger - small) if larger - small > 1e-3 * small else small
     return hottest, min(scale / 7, hottest)
 
