@@ -196,8 +196,8 @@ def on_device(
     if declared != DECLARED:  # emlearn's code has warnings, and uses functions of floats
         command = (*(word for word in command if word not in STRICT), *MATHS, "-I", str(folder))
     compile_source(folder / "device.c", folder / "device", command)
-    command, *options = emulation(board)
-    printed = output_of(command, "-icount", "shift=0", *options, folder / "device")
+    emulator, *options = emulation(board)
+    printed = output_of(emulator, "-icount", "shift=0", *options, folder / "device")
     known, counted, total = (int(number) for number in printed.split())
     return f"{2_000_000 * counted / known / rounds:,.0f}", total
 
@@ -217,7 +217,7 @@ def compare_on_digits() -> None:
     np.seterr(**rules)  # emlearn makes an underflow an error
     X, y = load_digits(return_X_y=True)
     known, new, labels, wanted = train_test_split(X, y, random_state=0, stratify=y)
-    ours = {"committee_size": 1, "random_state": 0, "binariser": qn.Threshold(7)}
+    ours: dict[str, Any] = {"committee_size": 1, "random_state": 0, "binariser": qn.Threshold(7)}
     rows: list[tuple[str, Any, str]] = [
         (f"qubonn, 64-{width}-10", qn.QuboClassifier(width, **ours), "uint8_t")
         for width in (32, 128)
