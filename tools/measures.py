@@ -29,8 +29,8 @@ from source_tree import (
     unmirrored,
 )
 
-MOST_MODULES = 170
-MOST_LINES = 30_000
+MOST_MODULES = 185
+MOST_LINES = 33_000
 MOST_MODULES_IN_A_FOLDER = 16
 MOST_FILES_ON_THE_ROAD = 48
 LEAST_MIRRORED = 0.9  # share of the modules that have a test file of their own

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 import qubonn as qn
 from formulation.test_evaluation import problems
 from qubonn.engines import LiftedAnnealing
+from qubonn.engines._lifted_kernels import set_counts, set_energies
 from qubonn.engines.lifted import LiftedRun
+from qubonn.simd.compiling import kernel
 
 
 @pytest.mark.parametrize("predecessors", range(1, 8))
@@ -176,6 +178,13 @@ def energy_of_lane_0(run: LiftedRun) -> float:
     counts = np.zeros((run.problem.example_count * run.circuit.neuron_count, 16), dtype=np.int32)
     energies = np.zeros((1, 16), dtype=np.int32)
     state = (run.parameters[0], run.activations[0])
-    run.kernels.set_counts(run.circuit, *state, counts)
-    run.kernels.set_energies(run.circuit, run.numbers, *state, counts, energies)
+    fill(run.circuit, run.numbers, *state, counts, energies)
     return float(energies[0, 0]) * run.unit
+
+
+@kernel  # parts are only called by compiled functions
+def fill(
+    circuit: Any, numbers: Any, parameters: Any, activations: Any, counts: Any, energies: Any
+) -> None:
+    set_counts(circuit, parameters, activations, counts)
+    set_energies(circuit, numbers, parameters, activations, counts, energies)

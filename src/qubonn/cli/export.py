@@ -6,7 +6,6 @@ from typing import Any, Literal
 import click
 
 import qubonn as qn
-from qubonn import export
 from qubonn.cli import options
 from qubonn.cli.screen import Screen
 
@@ -99,7 +98,7 @@ def command(
     out: Path | None,
     screen: Screen,
 ) -> None:
-    """Write a model as C, an Arduino sketch, MicroPython, ONNX or Verilog.
+    """Write a model as C, Arduino, MicroPython, ONNX or Verilog.
 
     C: one C99 header without libraries, floating point or allocation, which computes with XNOR
     and popcount. Arduino: a folder with this header and a sketch that answers on the serial line.
@@ -110,6 +109,8 @@ def command(
     if SUFFIX[to] not in ("", target.suffix):
         raise click.UsageError(f"--to {to} writes a file that ends in {SUFFIX[to]}; got {target}")
     _refuse_options_of_others(to)
+    from qubonn import export  # slow to import, and not needed for --help
+
     trained, title = qn.load(model), name or model.stem
     inputs: Any = numbers or "bits"
     if to == "c":

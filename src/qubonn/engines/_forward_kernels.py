@@ -70,15 +70,17 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def anneal_replica(tables, examples, prices, replica, energy, schedule, scratch, shared, sums):
+def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sums):
     """Make the visits of a schedule, and return the replica's energy.
+
+    `tables` are wiring and cones, a task is examples and prices.
 
     A sweep visits every neuron, then every one of the `shared` weights. `sums` of bundles are
     (bundles * blocks) x lanes. Both are None if there are none, so that their visits are not
     compiled. If `flip_costs` is not empty, it is filled with the costs of all flips, in fine units,
     and nothing is flipped.
     """
-    wiring, cones = tables
+    (wiring, cones), (examples, prices) = tables, task
     neuron_count = len(wiring.order)
     visit_count = len(schedule.groups)
     for visit in range(schedule.first, schedule.last):
@@ -91,7 +93,7 @@ def anneal_replica(tables, examples, prices, replica, energy, schedule, scratch,
             if sums is not None:  # noqa: SIM102 (alone, it is left out by the compiler)
                 if wiring.tied_starts[neuron] < wiring.tied_starts[neuron + 1]:
                     energy += visit_tied(
-                        wiring, cones, examples, sums, prices, replica, neuron, temperature, scratch
+                        tables, examples, sums, prices, replica, neuron, temperature, scratch
                     )
                     continue
             energy += visit_neuron(
@@ -177,8 +179,9 @@ def visit_with_threshold(wiring, examples, prices, replica, neuron, temperature,
 
 
 @part
-def visit_tied(wiring, cones, examples, sums, prices, replica, neuron, temperature, scratch):
+def visit_tied(tables, examples, sums, prices, replica, neuron, temperature, scratch):
     """Propose the numbers of a neuron that reads bundles of inputs, as `visit_neuron` does."""
+    wiring, cones = tables
     has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
     if has_cone:
         cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)

@@ -161,7 +161,7 @@ class PackedExamples:
     def _anneal_one(
         self, one: Replica, energy: int, schedule: VisitSchedule, prices: Prices, costs: IntVector
     ) -> int:
-        problem = self.tables, self.examples, prices
+        problem = self.tables, (self.examples, prices)
         scratch = self.kernels.new_scratch(self.wiring, one, costs)
         shared = self.wiring.shared if len(self.wiring.shared) else None
         work = energy, schedule, scratch, shared, self.sums

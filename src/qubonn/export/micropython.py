@@ -43,7 +43,7 @@ def to_micropython(
     >>> module = {}
     >>> exec(to_micropython(network), module)
     >>> module["outputs"](module["pack"]([1] * 25)), network.predict_outputs([[1] * 25])[0].tolist()
-    ([1, -1], [1, -1])
+    ([1, 1], [1, 1])
     """
     parts = exported(model)
     features = features_of(parts, inputs, require_count("scale", scale))
