@@ -1,5 +1,6 @@
 """Every sampler in one file passes one contract. A new sampler adds one class."""
 
+import dimod
 import pytest
 
 import qubonn as qn
@@ -93,3 +94,21 @@ def test_openjij_reads_differ_from_each_other() -> None:
     qubo = qn.Qubo.of([], [], [], variable_count=30)
     solver = qn.DimodSolver(openjij.SASampler(), {"num_reads": 5, "num_sweeps": 2})
     assert len(solver.sample(qubo, seed=1).distinct()) > 1
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        qn.SimulatedAnnealing(replica_count=8, sweep_count=50),
+        qn.PopulationAnnealing(replica_count=16, sweep_count=50),
+        qn.Refined(qn.SimulatedAnnealing(replica_count=8, sweep_count=20)),
+        qn.Exhaustive(),
+        qn.DimodSolver(dimod.ExactSolver()),
+    ],
+    ids=lambda sampler: type(sampler).__name__,
+)
+def test_a_matrix_a_dict_and_a_dimod_model_are_sampled_as_qubos(sampler: Sampler) -> None:
+    qubo = qn.Qubo.from_dict({(0, 0): -1, (0, 1): 2, (1, 1): -3})
+    for form in ([[-1, 2], [0, -3]], {(0, 0): -1, (0, 1): 2, (1, 1): -3}, qubo.to_dimod()):
+        found = sampler.sample(form, seed=0)  # type: ignore[arg-type]
+        assert (found.bits[0].tolist(), found.energies[0]) == ([0, 1], -3)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples
+from qubonn.quadratic.ising import as_qubo
 from qubonn.samplers.replicas import PackedQubo, Replicas
 from qubonn.samplers.running import Run
 from qubonn.samplers.temperatures import Cooling, chosen_temperatures, require_temperatures
@@ -67,6 +68,7 @@ class Annealer(ABC):
         the worst. With a time limit the schedule fits the time that is left after the first sweeps,
         so the samples depend on the clock, unless all `sweep_count` sweeps fit.
         """
+        qubo = as_qubo(qubo)
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         problem = PackedQubo(qubo, self.thread_count, device=self.device)
         run = Run(self, problem, watch, require_seed(seed), initial_states)

@@ -10,6 +10,7 @@ import numpy as np
 
 from qubonn.checks import BitMatrix
 from qubonn.quadratic import Qubo, Samples
+from qubonn.quadratic.ising import as_qubo
 from qubonn.stopping import Report
 
 
@@ -44,6 +45,7 @@ class Refined:
 
     def sample(self, qubo: Qubo, *, seed: int = 0, **options: Any) -> Samples:
         """Sample, then descend; the time limit is the inner sampler's."""
+        qubo = as_qubo(qubo)
         found = self.sampler.sample(qubo, seed=seed, **options)
         return Samples.of(qubo, descend(qubo, found.bits), stop=found.stop, info=found.info)
 

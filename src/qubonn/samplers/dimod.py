@@ -18,6 +18,7 @@ import numpy as np
 from qubonn.checks import require_count
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples
+from qubonn.quadratic.ising import as_qubo
 from qubonn.samplers.annealing import SimulatedAnnealing
 from qubonn.samplers.base import Sampler
 from qubonn.stopping import Report, Stop, Watch, require_seed
@@ -58,6 +59,7 @@ class DimodSolver:
     ) -> Samples:
         """Return what the dimod sampler found, with energies computed anew from the QUBO."""
         require_seed(seed)
+        qubo = as_qubo(qubo)
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         if qubo.variable_count == 0:  # many dimod samplers fail on an empty model
             return Samples.of(qubo, np.zeros((1, 0), dtype=np.int8))

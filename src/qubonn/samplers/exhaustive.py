@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import RangeError
 from qubonn.quadratic import Qubo, Samples
+from qubonn.quadratic.ising import as_qubo
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
 MOST_VARIABLES = 26
@@ -45,6 +46,7 @@ class Exhaustive:
     ) -> Samples:
         """Enumerate; `seed` changes nothing."""
         require_seed(seed)
+        qubo = as_qubo(qubo)
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         if qubo.variable_count > MOST_VARIABLES:
             raise RangeError(

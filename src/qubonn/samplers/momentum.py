@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from qubonn.checks import BitMatrix, require_count, require_memory
 from qubonn.errors import MissingExtra, RangeError
 from qubonn.quadratic import Qubo, Samples
+from qubonn.quadratic.ising import as_qubo
 from qubonn.samplers.base import descend
 from qubonn.samplers.temperatures import Cooling, chosen_temperatures, require_temperatures
 from qubonn.stopping import Report, Stop, Watch, require_seed
@@ -82,6 +83,7 @@ class MomentumAnnealing:
             4 * count * (8 * count + 6 * self.replica_count),
             hint="use fewer replicas, or SimulatedAnnealing for sparse QUBOs",
         )
+        qubo = as_qubo(qubo)
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         run = _Anneal(torch, qubo, self, seed)
         ends = self._ends(qubo, run)

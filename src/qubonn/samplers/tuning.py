@@ -15,6 +15,7 @@ import numpy as np
 from qubonn.checks import BitVector, require_count
 from qubonn.errors import FileFormatError
 from qubonn.quadratic import Qubo, Samples
+from qubonn.quadratic.ising import as_qubo
 from qubonn.samplers.annealing import SimulatedAnnealing
 from qubonn.samplers.running import REPLICAS, SWEEPS
 from qubonn.samplers.temperatures import require_temperatures
@@ -129,6 +130,7 @@ class TunedAnnealing:
         report: Report | None = None,
     ) -> Samples:
         """Tune and anneal; stops at once when an anneal reaches the target."""
+        qubo = as_qubo(qubo)
         watch = Watch(time_limit=time_limit, target_energy=target_energy, report=report)
         search = _Search(qubo, self.annealer, self.evaluation_count, self.objective, seed)
         stop = search.run(watch)
