@@ -557,3 +557,20 @@ def test_absurd_counts_over_tiny_arrays_take_neither_time_nor_memory(
     assert expected in said
     assert time.perf_counter() - start < 5
     assert peak < 2**20
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("groups", [0, 0, 2]), ("groups", [0, 1]), ("groups", "001"), ("step", 0), ("step", 10**9)],
+)
+def test_groups_of_inputs_that_do_not_fit_are_refused(
+    tmp_path: Path, part: str, value: object
+) -> None:
+    grouped = qn.Topology.dense(3, 2, 1, threshold_levels=4, input_groups=[0, 0, 1])
+    qn.BinaryNetwork.random(grouped, seed=0).save(tmp_path / "n.qubonn")
+    arrays = arrays_in(tmp_path / "n.qubonn")
+    description = json.loads(arrays["description"].tobytes())
+    text = json.dumps(description | {part: value}).encode()
+    rewrite(tmp_path / "n.qubonn", arrays | {"description": np.frombuffer(text, np.uint8)})
+    with pytest.raises(FileFormatError, match=part):
+        qn.load(tmp_path / "n.qubonn")

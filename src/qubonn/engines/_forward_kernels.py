@@ -90,14 +90,8 @@ def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sum
         temperature = schedule.temperatures[sweep, schedule.groups[place]]
         if place < neuron_count:
             neuron = wiring.order[place]
-            if sums is not None:  # noqa: SIM102 (alone, it is left out by the compiler)
-                if wiring.tied_starts[neuron] < wiring.tied_starts[neuron + 1]:
-                    energy += visit_tied(
-                        tables, examples, sums, prices, replica, neuron, temperature, scratch
-                    )
-                    continue
             energy += visit_neuron(
-                wiring, cones, examples, prices, replica, neuron, temperature, scratch
+                tables, examples, sums, prices, replica, neuron, temperature, scratch
             )
             if wiring.with_threshold[neuron] and not len(scratch.flip_costs):
                 energy += visit_with_threshold(
@@ -131,11 +125,12 @@ def new_scratch(wiring, replica, flip_costs):
 
 
 @part
-def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, scratch):
+def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, scratch):
     """Propose a neuron's own weights and its bias; return the change of energy.
 
     For a soft neuron the change is unknown, and 0 is returned.
     """
+    wiring, cones = tables
     has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
     if has_cone:
         cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)
@@ -149,10 +144,16 @@ def visit_neuron(wiring, cones, examples, prices, replica, neuron, temperature, 
     crossed, thresholds = scratch.before, scratch.thresholds
     for b in range(len(crossed)):
         crossed[b] = visit.spins[b]
-    next_thresholds(thresholds, len(visit.own), replica.spins, replica.generator, temperature)
-    total = propose_all(
-        wiring.parallel, examples.pull, prices, replica, visit, thresholds, scratch.flip_costs
-    )
+    tied = wiring.tied[wiring.tied_starts[neuron] : wiring.tied_starts[neuron + 1]]
+    count = max(len(visit.own), len(tied))  # one of them is empty
+    next_thresholds(thresholds, count, replica.spins, replica.generator, temperature)
+    shared = wiring.parallel, examples.pull, prices, replica, visit
+    if sums is None:  # alone, so that the compiler leaves out the rest
+        total = propose_all(*shared, thresholds, scratch.flip_costs)
+    elif len(tied):
+        total = propose_tied(wiring, examples.pull, sums, prices, replica, visit, tied, scratch)
+    else:
+        total = propose_all(*shared, thresholds, scratch.flip_costs)
     if has_cone:
         for b in range(len(crossed)):
             crossed[b] ^= visit.spins[b]
@@ -179,41 +180,12 @@ def visit_with_threshold(wiring, examples, prices, replica, neuron, temperature,
 
 
 @part
-def visit_tied(tables, examples, sums, prices, replica, neuron, temperature, scratch):
-    """Propose the numbers of a neuron that reads bundles of inputs, as `visit_neuron` does."""
-    wiring, cones = tables
-    has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
-    if has_cone:
-        cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)
-    else:
-        clear(scratch.flips, replica.spins)
-    visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
-    if visit.softness:
-        temperature *= 2 * visit.softness
-    if has_cone:
-        weigh_flips(visit)
-    crossed, thresholds = scratch.before, scratch.thresholds
-    for b in range(len(crossed)):
-        crossed[b] = visit.spins[b]
-    rows = wiring.tied[wiring.tied_starts[neuron] : wiring.tied_starts[neuron + 1]]
-    next_thresholds(thresholds, len(rows), replica.spins, replica.generator, temperature)
-    total = propose_tied(
-        wiring, examples.pull, sums, prices, replica.parameters, visit, rows, scratch
-    )
-    if has_cone:
-        for b in range(len(crossed)):
-            crossed[b] ^= visit.spins[b]
-        make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch.changed)
-    return 0 if visit.softness else total
-
-
-@part
-def propose_tied(wiring, pulls, sums, prices, parameters, visit, rows, scratch):
+def propose_tied(wiring, pulls, sums, prices, replica, visit, rows, scratch):
     """Propose numbers one by one, each by the cheaper of a level up and a level down.
 
     Return the change of energy.
     """
-    parallel, total = wiring.parallel, 0
+    parallel, parameters, total = wiring.parallel, replica.parameters, 0
     thresholds, flip_costs = scratch.thresholds, scratch.flip_costs
     scale = 2 * visit.softness if visit.softness else 1
     has_field = pulls.any()

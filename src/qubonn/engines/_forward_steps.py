@@ -126,16 +126,21 @@ def move_soft(prices, visit, sources, weight, is_flipped):
 @part
 def shift(visit, sources, weight):
     """Move a neuron's counts when `weight` flips, and update its activations."""
+    one = load(visit.counts, 0, visit.spins) * 0 + 1
+    for b in range(len(visit.spins)):
+        shift_block(visit, b, choose(sources[b] ^ weight, one, one * -1))
+
+
+@inlined
+def shift_block(visit, b, step):
+    """Move a neuron's counts in one block, and update its activations."""
     counts, spins, flips = visit.counts, visit.spins, visit.flips
-    for b in range(len(flips)):
-        flip = load(flips, b, spins)
-        one = flip * 0 + 1
-        count = load(counts, b, spins) + choose(sources[b] ^ weight, one, one * -1)
-        store(counts, b, count)
-        now = ~is_negative(count)
-        if not visit.softness:  # pushes stay what they are
-            store(flips, b, choose(now ^ spins[b], flip * -1, flip))
-        spins[b] = now
+    flip, count = load(flips, b, spins), load(counts, b, spins) + step
+    store(counts, b, count)
+    now = ~is_negative(count)
+    if not visit.softness:  # pushes stay what they are
+        store(flips, b, choose(now ^ spins[b], flip * -1, flip))
+    spins[b] = now
 
 
 @part
@@ -195,16 +200,9 @@ def sums_of_steps(prices, visit, sums, bundle):
 @part
 def shift_by(visit, sums, bundle, sign):
     """Move a neuron's counts by a bundle's steps, and update its activations."""
-    counts, spins, flips = visit.counts, visit.spins, visit.flips
-    block_count = len(spins)
+    block_count = len(visit.spins)
     for b in range(block_count):
-        flip = load(flips, b, spins)
-        count = load(counts, b, spins) + load(sums, bundle * block_count + b, spins) * sign
-        store(counts, b, count)
-        now = ~is_negative(count)
-        if not visit.softness:  # pushes stay what they are
-            store(flips, b, choose(now ^ spins[b], flip * -1, flip))
-        spins[b] = now
+        shift_block(visit, b, load(sums, bundle * block_count + b, visit.spins) * sign)
 
 
 # ---- the costs of steps up and down, in one block, times the weights of the examples -----------

@@ -131,9 +131,9 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
         f"finding what the flips of {count:,} neurons reach",
         20 * count * (count + int((arc_counts > 1).sum())) + 100 * topology.arc_count,
     )
-    sources, targets, parameters = arcs_with_biases(topology)
+    listed = sources, targets, parameters = arcs_with_biases(topology)
     is_inner = (sources >= topology.input_count) & (sources < topology.node_count)
-    tied = _tied(topology)
+    tied = _tied(topology, *listed)
     is_tied = np.zeros(topology.neuron_count, dtype=bool)
     is_tied[tied.neurons] = True
     is_shared = np.bincount(parameters) > 1
@@ -180,7 +180,7 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
         with_threshold=_with_threshold(topology, targets[sources == topology.node_count])
         & ~is_tied,
     )
-    return wiring, _cones(topology, wiring.order, is_shared)
+    return wiring, _cones(topology, listed, wiring.order, is_shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,12 +202,11 @@ class Tied:
         return rows
 
 
-def _tied(topology: Topology) -> Tied:
+def _tied(topology: Topology, sources: Integers, targets: Integers, parameters: Integers) -> Tied:
     """Find the neurons that read inputs only, by weights that no other neuron has.
 
     Weights of the same sources are a number; neurons without a weight of several arcs are left out.
     """
-    sources, targets, parameters = arcs_with_biases(topology)
     counts = np.bincount(parameters)
     first_target = np.zeros(len(counts), dtype=np.int64)
     first_target[parameters[::-1]] = targets[::-1]
@@ -354,18 +353,24 @@ def _wide_neurons(topology: Topology) -> tuple[Integers, NDArray[np.uint64]]:
     return row_of, inputs
 
 
-def _cones(topology: Topology, order: Integers, is_shared: NDArray[np.bool_]) -> Cones:
+def _cones(
+    topology: Topology,
+    listed_arcs: tuple[Integers, Integers, Integers],
+    order: Integers,
+    is_shared: NDArray[np.bool_],
+) -> Cones:
     """Return the cones of all neurons and shared weights, neurons in the order of a forward pass.
 
     Arcs that a change reaches directly are listed, except those that a deep neuron reads anyway.
     """
-    sources, targets, parameters = arcs_with_biases(topology)
+    sources, targets, parameters = listed_arcs
     count, first_neuron = topology.neuron_count, topology.input_count
     inner = np.flatnonzero((sources >= first_neuron) & (sources < topology.node_count))
     shared = np.flatnonzero(is_shared[parameters])
     outer = shared[sources[shared] < first_neuron]
     owner_of_weight = count + np.cumsum(is_shared) - 1
-    rows, deep = _members(topology, order, owner_of_weight[parameters[shared]], shared)
+    shared_arcs = owner_of_weight[parameters[shared]], sources[shared], targets[shared]
+    rows, deep = _members(topology, order, *shared_arcs)
     owners, places = np.nonzero(rows[:, order])
     neurons = order[places]
     is_deep = deep[owners, neurons]
@@ -382,15 +387,16 @@ def _cones(topology: Topology, order: Integers, is_shared: NDArray[np.bool_]) ->
 
 
 def _members(
-    topology: Topology, order: Integers, owners: Integers, shared_arcs: Integers
+    topology: Topology, order: Integers, owners: Integers, sources: Integers, targets: Integers
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which neurons are in the cone of each owner, and which of them are deep.
+
+    Owners that are weights are listed with the sources and targets of their arcs.
 
     A neuron is deep if a change reaches it through other neurons of the cone or, for a weight,
     through an arc from a neuron; all its arcs from neurons must then be read.
     """
-    sources, targets, _ = arcs_with_biases(topology)
-    sources, targets, count = sources[shared_arcs], targets[shared_arcs], topology.neuron_count
+    count = topology.neuron_count
     arcs = _arcs_between_neurons(topology)
     rows = np.zeros((owners.max(initial=count - 1) + 1, count), dtype=bool)
     rows[:count] = _reach(arcs, order)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qubonn.checks import require_count
 from qubonn.errors import FileFormatError, QubonnError
 from qubonn.files import MOST_BYTES
 from qubonn.network.binary_network import (
@@ -27,6 +28,7 @@ from qubonn.network.binary_network import (
 )
 from qubonn.storage import parse_json, shown
 from qubonn.topology import Topology
+from qubonn.topology.graph import require_groups
 from qubonn.topology.layers import Dense, Shape, arc_count
 
 Arrays = dict[str, NDArray[Any]]
@@ -153,7 +155,11 @@ def _layers(description: dict[str, Any]) -> tuple[Shape, list[Dense]]:
             f"{MOST_LAYERS:,} and dense; got {shown(levels)}"
         )
     layers = [Dense(size, *pair) for (size,), pair in zip(shapes[1:], levels, strict=True)]
-    layers[0] = replace(layers[0], **_groups(description, prod(shapes[0])))
+    groups, step = description.get("groups"), _count({"step": 1} | description, "step")
+    if groups is not None:
+        groups = require_groups(groups, prod(shapes[0]))
+    require_count("step", step)
+    layers[0] = replace(layers[0], groups=groups, step=step)
     node_count, count = sum(map(prod, shapes)), arc_count(shapes[0], layers)
     if node_count > MOST_NODES or count > MOST_ARCS:
         raise FileFormatError(
@@ -161,23 +167,6 @@ def _layers(description: dict[str, Any]) -> tuple[Shape, list[Dense]]:
             f"got {node_count:,} and {count:,}"
         )
     return shapes[0], layers
-
-
-def _groups(description: dict[str, Any], input_count: int) -> dict[str, Any]:
-    """Return groups of inputs and the step of thresholds, of the first layer, as they are given."""
-    groups, step = description.get("groups"), description.get("step", 1)
-    if type(step) is not int or not 1 <= step <= MOST_NODES:
-        raise FileFormatError(f"step must lie in 1..{MOST_NODES}; got {shown(step)}")
-    if groups is not None and (
-        not isinstance(groups, list)
-        or len(groups) != input_count
-        or not all(type(group) is int for group in groups)
-        or set(groups) != set(range(max(groups) + 1))
-    ):
-        raise FileFormatError(
-            f"groups must be one for each of the {input_count} inputs, counted from 0 without gaps"
-        )
-    return {"groups": None if groups is None else tuple(groups), "step": step}
 
 
 def _weight_count(shape: Shape, layers: list[Dense]) -> int:

@@ -30,7 +30,7 @@ def narrowed(lists):
 
 @njit(nogil=True, cache=True)
 def search(state, lists, step_count, tenure, seed):
-    """Leave in `state` the lowest state of so many steps; return by how much it is lower.
+    """Leave in `state` the lowest state of `step_count` steps; return by how much it is lower.
 
     A variable that was flipped stays for `tenure` steps and then for a random number of steps, also
     `tenure` on average, unless its flip leads below the best so far.

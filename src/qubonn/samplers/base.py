@@ -50,6 +50,15 @@ class Refined:
         return Samples.of(qubo, descend(qubo, found.bits), stop=found.stop, info=found.info)
 
 
+def as_sampler(sampler: Any) -> Any:
+    """Return one of dimod's samplers as ours, and anything else as it is."""
+    if not hasattr(sampler, "sample_ising"):  # only dimod's samplers have it
+        return sampler
+    from qubonn.samplers.dimod import DimodSolver
+
+    return DimodSolver(sampler)
+
+
 def descend(qubo: Qubo, states: BitMatrix) -> BitMatrix:
     """Return the states after flipping the bit that lowers the energy most until none does."""
     from qubonn.samplers._kernels import descend_all

@@ -29,7 +29,7 @@ class TabuSearch:
         self.generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(4)[3])
 
     def improved(self, states: BitMatrix, step_count: int) -> BitMatrix:
-        """Return each state after one search of so many steps."""
+        """Return each state after one search of `step_count` steps."""
         found = np.array(states, dtype=np.int8, order="C")
         self._search(found, step_count)
         return found

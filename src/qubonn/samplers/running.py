@@ -156,7 +156,7 @@ class Run:
         return min(max(self.row_count, self._least), most)
 
     def _evaluation(self, count: int) -> float:
-        """Return the seconds that the exact energies of so many replicas take."""
+        """Return the seconds that the exact energies of `count` replicas take."""
         if self.problem.is_exact:
             return 0.0
         states = random_states(self.problem.qubo, min(count, 4), self.seed)

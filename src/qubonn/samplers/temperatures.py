@@ -18,7 +18,7 @@ from qubonn.samplers.replicas import PackedQubo, Replicas, random_states
 from qubonn.stopping import SLICE_SECONDS, TARGET_SLICE, Watch
 
 REPLICAS, SWEEPS = 64, 20  # of the quench; much less work than an anneal
-LARGE, FEWER, SHORTER = 20_000, 16, 5  # with so many variables so few replicas and sweeps do
+LARGE, FEWER, SHORTER = 20_000, 16, 5  # variables from which fewer replicas and sweeps are enough
 MANY = 1_000_000  # couplings, for which the same holds
 LEAST_STEPS = 20  # temperatures of a run that has little time
 

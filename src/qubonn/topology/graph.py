@@ -113,7 +113,7 @@ class Topology:
         levels = _for_each_layer("weight_levels", weight_levels, len(others))
         thresholds = _for_each_layer("threshold_levels", threshold_levels, len(others))
         layers = list(map(Dense, others, levels, thresholds))
-        groups = None if input_groups is None else _groups(input_groups, inputs)
+        groups = None if input_groups is None else require_groups(input_groups, inputs)
         step = require_count("threshold_step", threshold_step)
         layers[0] = replace(layers[0], groups=groups, step=step)
         return cls.of_layers((inputs,), layers)
@@ -242,7 +242,7 @@ class Topology:
         """Return the layers after the inputs, if `of_layers` connects such layers in this way.
 
         >>> Topology.dense(9, 4, 2, weight_levels=[3, 2]).dense_layers()
-        [Dense(size=4, levels=3), Dense(size=2)]
+        [Dense(size=4, levels=3, thresholds=2), Dense(size=2, levels=2, thresholds=2)]
         """
         shapes = self.layer_shapes or ()
         sizes = list(map(prod, shapes))
@@ -567,7 +567,8 @@ def _for_each_layer(name: str, levels: int | Sequence[int], layer_count: int) ->
     return [require_count(name, one, least=2) for one in each]
 
 
-def _groups(groups: Any, input_count: int) -> tuple[int, ...]:
+def require_groups(groups: Any, input_count: int) -> tuple[int, ...]:
+    """Return the group of each input, if they are counted from 0 without gaps."""
     of = require_indices("input_groups", groups, below=input_count)
     if len(of) != input_count or len(np.unique(of)) != of.max() + 1:
         raise ShapeError(

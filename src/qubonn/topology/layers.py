@@ -8,7 +8,7 @@ channel, row, column and parallel arc, then those of thresholds neuron by neuron
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -26,7 +26,7 @@ CONSTANT = -1  # as a source, until nodes are numbered
 OUTSIDE = -2  # as a source: beyond the edge of an image
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Dense:
     """Every node reads every node of the layer before, each arc with its own weight.
 
@@ -38,16 +38,8 @@ class Dense:
     size: int
     levels: int = 2
     thresholds: int = 2
-    groups: tuple[int, ...] | None = None
-    step: int = 1
-
-    def __repr__(self) -> str:
-        shown = [
-            f"{field.name}={getattr(self, field.name)!r:.60}"
-            for field in fields(self)
-            if field.name == "size" or getattr(self, field.name) != field.default
-        ]
-        return f"Dense({', '.join(shown)})"
+    groups: tuple[int, ...] | None = field(default=None, repr=False)
+    step: int = field(default=1, repr=False)
 
     def shape_after(self, before: Shape) -> Shape:
         """Return the shape of this layer."""

@@ -19,6 +19,7 @@ from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.quadratic.fixing import fix
 from qubonn.samplers import SimulatedAnnealing
+from qubonn.samplers.base import as_sampler
 from qubonn.stopping import Report, Stop, Watch, require_seed
 
 TRIED = 8  # of the best samples of a block
@@ -91,7 +92,7 @@ class _Run:
         self, problem: TrainingProblem, engine: BlockDecomposition, generator: np.random.Generator
     ) -> None:
         self.problem, self.engine, self.generator = problem, engine, generator
-        self.sampler = _as_sampler(engine.sampler)
+        self.sampler = as_sampler(engine.sampler)
         self.following = tuple(_following(problem))
         neurons = range(problem.topology.neuron_count)
         self.sizes = [self._variables_of_each_example(neuron) for neuron in neurons]
@@ -214,14 +215,6 @@ class _Run:
     def _variables_of_each_example(self, neuron: int) -> int:
         one, own = self.problem.of_examples(slice(0, 1)), self._own_parameters(neuron)
         return int(_free_variables(one, own, self.following[neuron]).sum()) - len(own)
-
-
-def _as_sampler(sampler: Any) -> Any:
-    if not hasattr(sampler, "sample_ising"):  # only dimod's samplers have it
-        return sampler
-    from qubonn.samplers.dimod import DimodSolver
-
-    return DimodSolver(sampler)
 
 
 def _following(problem: TrainingProblem) -> Iterator[NDArray[np.bool_]]:

@@ -24,6 +24,7 @@ from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.samplers import Sampler
 from qubonn.samplers.annealing import Annealer
+from qubonn.samplers.base import as_sampler
 from qubonn.samplers.running import REPLICAS, SWEEPS
 from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
 from qubonn.training.result import TrainingResult
@@ -72,10 +73,7 @@ def train(
             result = TrainingResult.of(chosen.solve(problem, **options), name)
             is_linear = isinstance(chosen, LiftedAnnealing) and chosen.violation == "linear"
             return result.by_true_energy() if is_linear else result
-        if hasattr(chosen, "sample_ising"):  # only dimod's samplers have it
-            from qubonn.samplers.dimod import DimodSolver
-
-            chosen = DimodSolver(chosen)
+        chosen = as_sampler(chosen)
         if isinstance(chosen, Annealer) and chosen.sweep_count is None:
             chosen = replace(chosen, sweep_count=SWEEPS)  # else it would use all the time
         if isinstance(chosen, Sampler):
