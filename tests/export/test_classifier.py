@@ -33,9 +33,22 @@ from qubonn.training.committee import class_scores
 LABELS = ["ant", "bee", "cat", "dog"]
 
 
+def even(columns: int, count: int, step: float) -> qn.Thermometer:
+    """Columns of thresholds at equal distances."""
+    thresholds, values = step * np.arange(count), step * np.arange(-0.5, count)
+    column_of = np.repeat(np.arange(columns), count)
+    return qn.Thermometer(np.tile(thresholds, columns), column_of, np.tile(values, columns))
+
+
+ONE_WEIGHT = (even(12, 7, 31.5), even(12, 20, 12))  # per column
+
+
 def with_binariser(binariser: Any, spin_count: int, *, seed: int = 0) -> FittedClassifier:
     """A classifier whose outputs are some of its hidden neurons: all spins matter."""
-    levels = {"weight_levels": 2 + seed % 2, "threshold_levels": 2 + 3 * (seed % 2)}
+    levels: dict[str, Any] = {"weight_levels": 2 + seed % 2, "threshold_levels": 2 + 3 * (seed % 2)}
+    if binariser in ONE_WEIGHT:
+        levels = {"weight_levels": [5, 3], "threshold_levels": [9, 3], "threshold_step": 4}
+        levels |= {"input_groups": binariser.column_of}
     topology = qn.Topology.dense(spin_count, 9, len(LABELS), **levels)
     book = qn.CodeBook.one_hot(LABELS)
     return FittedClassifier(committee(topology, 3, "largest", seed=seed), book, binariser)
@@ -66,6 +79,8 @@ BINARISERS: list[tuple[Any, ...]] = [
     ("int16", SMALL, 4, qn.Thermometer.fit(SMALL / 4, 3), 36),
     ("int32", SMALL * 10**7, 1000, qn.Threshold.fit(SMALL * 10**4 + 0.1), 12),
     ("int32", SMALL, 1, qn.Threshold([1e300, -1e300] * 6), 12),
+    ("uint8", PIXELS, 1, ONE_WEIGHT[0], 84),
+    ("int16", PIXELS * 3 - 100, 4, ONE_WEIGHT[1], 240),
 ]
 
 

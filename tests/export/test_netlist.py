@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import qubonn as qn
+from export.test_classifier import ONE_WEIGHT, with_binariser
 from qubonn.export.circuit import circuit_of
+from qubonn.export.features import features_of
 from qubonn.export.model import exported
 from qubonn.export.netlist import COUNT, Netlist, netlist_of
 from qubonn.export.verilog_text import pipelined
@@ -38,6 +40,30 @@ def test_counters_of_six_need_fewer_stages_than_counters_of_three() -> None:
         pipelined(netlist(784, 9, 2, counter=c), "inputs", "net")[1] for c in (3, 6)
     )
     assert of_six < of_three
+
+
+def test_sources_with_one_weight_are_counted_once() -> None:
+    topology = qn.Topology.dense(31, 8, 2, weight_levels=5, input_groups=[0] * 31)
+    circuit = circuit_of(exported(qn.BinaryNetwork.random(topology, seed=0)))
+    assert circuit.equal_sources(3) == [tuple(range(31))]
+    found = netlist_of(circuit, None, 3).operations
+    (number,) = (n for n, operation in enumerate(found) if operation.about == "inputs 0 to 30")
+    assert found[number].width == 5
+    readers = [operation for operation in found if operation.about.startswith("level 1")]
+    assert readers
+    assert all(bits.operation >= number for one in readers for bits in one.arguments)
+
+
+def test_the_rank_of_a_column_needs_no_counters() -> None:
+    binariser = ONE_WEIGHT[0]
+    model = exported(with_binariser(binariser, binariser.spin_count))
+    found = netlist_of(circuit_of(model), features_of(model, "uint8", 1), 3).operations
+    sources = [{bits.operation for bits in operation.arguments} for operation in found]
+    tests = [n for n, own in enumerate(sources) if own == {0}]
+    counters = [
+        own for own, operation in zip(sources, found, strict=True) if operation.text == COUNT
+    ]
+    assert set.union(*counters) & set(tests) == set(tests[3::7])  # the highest bit of each rank
 
 
 def test_weights_of_zero_cost_nothing() -> None:

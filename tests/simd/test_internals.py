@@ -21,8 +21,19 @@ INTERNALS = {
         "Compiler._compile_core", "Compiler.define_pipelines", "Flags.no_compile",
         "Flags.no_cpython_wrapper", "Flags.no_cfunc_wrapper", "Flags.nrt", "Flags.forceinline",
     ]),
+    "numba.core.lowering": ("simd/lowering.py", [
+        "Lower._find_singly_assigned_variable", "Lower._cast_var", "Lower.getvar", "Lower.delvar",
+        "Lower.storevar", "Lower.lower_binop", "Lower.lower_getitem", "Lower.lower_setitem",
+    ]),
+    "numba.core.typed_passes": ("simd/compiling.py, simd/lowering.py", [
+        "NativeLowering.lowering_class", "NopythonRewrites",
+    ]),
+    "numba.core.untyped_passes": ("simd/compiling.py", ["InlineClosureLikes"]),
+    "numba.core.typing": ("simd/lowering.py", ["Context.resolve_function_type"]),
+    "numba.core.ir_utils": ("simd/lowering.py", ["rename_labels"]),
     "numba.core.codegen": ("simd/compiling.py", [
         "JITCodeLibrary.finalize", "JITCodeLibrary._optimize_functions",
+        "JITCodeLibrary._optimize_final_module",
         "JITCodeLibrary._get_module_for_linking", "JITCodeLibrary.enable_object_caching",
     ]),
     "numba.core.cpu": ("simd/compiling.py", ["CPUContext.insert_user_function"]),

@@ -76,6 +76,19 @@ class Circuit:
         """Bits of the index of a class."""
         return max(1, (len(self.votes) - 1).bit_length())
 
+    def equal_sources(self, least: int) -> list[tuple[int, ...]]:
+        """Return nodes of one level that have the same weight in every sum, `least` or more."""
+        sizes = [self.input_count, *map(len, self.levels)]
+        level_of = np.repeat(np.arange(len(sizes)), sizes).tolist()
+        uses: list[list[int]] = [[level] for level in level_of]
+        for number, one in enumerate([*(n for level in self.levels for n in level), *self.votes]):
+            for source, weight in zip(one.sources, one.weights, strict=True):
+                uses[source] += number, weight
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for node, own in enumerate(uses):
+            alike.setdefault(tuple(own), []).append(node)
+        return [tuple(nodes) for own, nodes in alike.items() if len(nodes) >= least and own[1:]]
+
     @property
     def scores(self) -> tuple[Sum, ...]:
         """Votes as counts: ``count + constant`` of these ranks the classes; none is negative.

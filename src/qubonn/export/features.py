@@ -3,6 +3,7 @@
 Comparisons or BitPlanes, scale -> levels, notes for a reader, and tests that a circuit makes.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.encoding import BitPlanes
+from qubonn.encoding.table_encoder import ABOVE
 from qubonn.errors import RangeError
 from qubonn.export.model import Comparisons, Exported
 
@@ -40,6 +42,7 @@ class Features:
     has_missing: bool = False
     is_gray: bool = False
     notes: tuple[str, ...] = ()
+    scale: int = 1  # features are this many times the columns of the training data
 
     @property
     def width(self) -> int:
@@ -55,6 +58,13 @@ class Features:
     def is_signed(self) -> bool:
         """Whether features may be negative."""
         return not self.kind.startswith("u")
+
+    def are_rising(self, nodes: Sequence[int]) -> bool:
+        """Whether nodes compare a column with rising levels, so that their +1 come first."""
+        tests = [self.tests[node] for node in nodes if node < len(self.tests)]
+        kinds = {(test.column, test.rule) for test in tests}
+        is_column = len(tests) == len(nodes) and kinds == {(tests[0].column, ABOVE)}
+        return is_column and tests == sorted(tests)
 
     def raised(self, level: int) -> int:
         """Return a level, raised such that no feature is negative."""
@@ -77,6 +87,7 @@ def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
     if inputs not in get_args(Numbers):
         raise RangeError(
             f"inputs must be 'bits' or one of {', '.join(get_args(Numbers))}; got {inputs!r}"
+            f"{': choose one of these, and a scale' if inputs == 'float' else ''}"
         )
     if isinstance(model.encoder, BitPlanes):
         return _planes(model, model.encoder, inputs, scale)
@@ -92,6 +103,7 @@ def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
         tuple(Comparison(*test) for test in tests),
         has_missing,
         notes=notes,
+        scale=scale,
     )
 
 

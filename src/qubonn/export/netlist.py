@@ -3,7 +3,9 @@
 Circuit -> Netlist.  The combinational and the pipelined style are two ways to print it. Weights
 of -1 are inverters and weights of +1 wires. Counters of three or six bits reduce each sum to two
 numbers; neurons that read the same sources share the counters of the first step, since three spins
-with signs can be counted in four ways only (the others are negatives), and six in 32.
+with signs can be counted in four ways only (the others are negatives), and six in 32. Sources that
+have one weight in every sum, as thresholds of a column can, are counted once, and neurons read the
+number.
 """
 
 from collections.abc import Sequence
@@ -13,6 +15,8 @@ from typing import NamedTuple
 from qubonn.encoding.table_encoder import EQUAL, MISSING
 from qubonn.export.circuit import Circuit, Sum
 from qubonn.export.features import BIT, Comparison, Features
+
+LEAST_SHARED = 3  # sources that are counted once for all neurons: of two, a count has two bits too
 
 
 class Bits(NamedTuple):
@@ -69,21 +73,75 @@ class Netlist:
         """Return the bits of a number, the lowest first."""
         return [Bits(number.operation, place) for place in range(self.width(number))]
 
+    def table_estimate(self, inputs: int) -> int:
+        """Return about how many lookup tables of this many inputs synthesis will need."""
+        found = 0
+        for operation in self.operations:
+            count, width = len(operation.arguments), operation.width
+            if operation.text == COUNT:
+                found += min(width, 3)
+            elif operation.depth and operation.arguments:
+                is_logic = all(bits.bit is not None for bits in operation.arguments) and width == 1
+                widest = max(width, *(self.width(bits) for bits in operation.arguments))
+                found += -(-(count - 1) // (inputs - 1)) if is_logic else widest
+        return found
+
     def width(self, bits: Bits) -> int:
         """Return the number of bits."""
         return 1 if bits.bit is not None else self.operations[bits.operation].width
 
 
+class Number(NamedTuple):
+    """How many of some sources, with the same weight in every sum, are +1: bits, lowest first."""
+
+    size: int
+    bits: list[Bits]
+
+
+@dataclass
+class Nodes:
+    """Numbers that sums are made of, most of them a single node, and the number of each node."""
+
+    shared: list[tuple[int, ...]]  # nodes that are one number
+    features: Features | None
+    numbers: list[Number] = field(default_factory=list)
+    number_of: list[int] = field(default_factory=list)
+
+    def add(self, netlist: Netlist, bits: list[Bits]) -> None:
+        """Add the nodes of a level."""
+        first = len(self.number_of)
+        for bit in bits:
+            self.number_of.append(len(self.numbers))
+            self.numbers.append(Number(1, [bit]))
+        for nodes in self.shared:
+            if first <= nodes[0] < len(self.number_of):
+                own = self._counted(netlist, nodes)
+                for node in nodes:
+                    self.number_of[node] = len(self.numbers)
+                self.numbers.append(Number(len(nodes), own))
+
+    def _counted(self, netlist: Netlist, nodes: tuple[int, ...]) -> list[Bits]:
+        """Add how many of some nodes are +1."""
+        if self.features is not None and self.features.are_rising(nodes):
+            bits = [self.numbers[node].bits[0] for node in nodes]
+            return _rank(netlist, bits, len(nodes).bit_length())
+        ones = Sum(nodes, (1,) * len(nodes), 0)
+        total, low = _count(netlist, self, ones, f"inputs {nodes[0]} to {nodes[-1]}")
+        assert low == 0, "spins of nodes are not inverted"
+        return netlist.bits(total)
+
+
 def netlist_of(circuit: Circuit, features: Features | None, counter: int) -> Netlist:
     """Return the operations of a circuit; results are named as ports."""
     netlist = Netlist(counter)
-    nodes = _inputs(netlist, circuit, features)
+    nodes = Nodes(circuit.equal_sources(LEAST_SHARED), features)
+    nodes.add(netlist, _inputs(netlist, circuit, features))
     for depth, level in enumerate(circuit.levels):
         spins = []
         for number, neuron in enumerate(level):
             about = f"level {depth + 1}, neuron {number}: {len(neuron.sources)} inputs"
             spins.append(_at_least(netlist, nodes, neuron, about))
-        nodes += spins
+        nodes.add(netlist, spins)
     largest = None
     if circuit.has_class:
         largest = netlist.results["class_index"] = _class_index(netlist, nodes, circuit)
@@ -138,7 +196,7 @@ def _above(netlist: Netlist, bits: list[Bits], level: int) -> Bits:
     return netlist.add(1, text, *bits)
 
 
-def _outputs(netlist: Netlist, nodes: list[Bits], circuit: Circuit, largest: Bits | None) -> Bits:
+def _outputs(netlist: Netlist, nodes: Nodes, circuit: Circuit, largest: Bits | None) -> Bits:
     count = len(circuit.votes)
     if largest is None:
         spins = [
@@ -152,7 +210,7 @@ def _outputs(netlist: Netlist, nodes: list[Bits], circuit: Circuit, largest: Bit
 # ---- sums ----
 
 
-def _at_least(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> Bits:
+def _at_least(netlist: Netlist, nodes: Nodes, sums: Sum, about: str) -> Bits:
     """Add whether a sum is positive; of a constant one, a constant."""
     least = sums.least_count
     if least <= 0 or least > sums.size:
@@ -161,7 +219,7 @@ def _at_least(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> Bit
     return _above(netlist, netlist.bits(total), least - low - 1)
 
 
-def _count(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> tuple[Bits, int]:
+def _count(netlist: Netlist, nodes: Nodes, sums: Sum, about: str) -> tuple[Bits, int]:
     """Add the count of a sum, minus a constant that is returned too."""
     columns, low = _columns(netlist, nodes, sums)
     while max(map(len, columns)) > 2:
@@ -183,20 +241,29 @@ def _count(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> tuple[
     return netlist.add(width, " + ".join(texts), *arguments, depth=depth, about=about), low
 
 
-def _columns(netlist: Netlist, nodes: list[Bits], sums: Sum) -> tuple[list[list[Bits]], int]:
+def _columns(netlist: Netlist, nodes: Nodes, sums: Sum) -> tuple[list[list[Bits]], int]:
     """Add shared counters; return bits by the power of two they stand for, and a constant.
 
     The count of a sum is the bits plus the constant, which is not positive.
     """
-    columns: list[list[Bits]] = [[] for _ in range(max(map(abs, sums.weights)).bit_length() + 3)]
-    low = 0
+    weights = {
+        nodes.number_of[source]: weight
+        for source, weight in zip(sums.sources, sums.weights, strict=True)
+    }
+    terms = [(place, nodes.numbers[place], weight) for place, weight in weights.items()]
+    columns: list[list[Bits]] = [[] for _ in range(sums.size.bit_length() + 3)]
+    low = sum(
+        -weight * (number.size + 1 - (1 << len(number.bits)))  # as in `_counted`
+        for _, number, weight in terms
+        if weight < 0
+    )
     for power in range(len(columns)):
-        groups: dict[int, list[Bits]] = {}
-        for source, weight in zip(sums.sources, sums.weights, strict=True):
-            if abs(weight) >> power & 1:
-                bit = nodes[source]
-                own = groups.setdefault(source // netlist.counter, [])
-                own.append(bit if weight > 0 else bit.inverted())
+        groups: dict[tuple[int, int], list[Bits]] = {}
+        for place, number, weight in terms:
+            for digit, bit in enumerate(number.bits[: power + 1]):
+                if abs(weight) >> (power - digit) & 1:
+                    own = groups.setdefault((place // netlist.counter, digit), [])
+                    own.append(bit if weight > 0 else bit.inverted())
         single = [bit for own in groups.values() if len(own) < netlist.counter for bit in own]
         whole = [own for own in groups.values() if len(own) == netlist.counter]
         chunks = [single[k : k + netlist.counter] for k in range(0, len(single), netlist.counter)]
@@ -233,6 +300,20 @@ def _counter(netlist: Netlist, bits: Sequence[Bits]) -> list[Bits]:
     return netlist.bits(netlist.add(len(bits).bit_length(), COUNT, *own))
 
 
+def _rank(netlist: Netlist, bits: list[Bits], width: int) -> list[Bits]:
+    """Add the number of ones, all of which come first: a binary search, without counters."""
+    if width == 0:
+        return []
+    middle = (1 << (width - 1)) - 1
+    if middle >= len(bits):
+        return [*_rank(netlist, bits, width - 1), _constant(netlist, 0, 1)]
+    parts = bits[middle + 1 :], bits[:middle]
+    upper, lower = (_rank(netlist, part, width - 1) for part in parts)
+    pairs = zip(upper, lower, strict=True)
+    found = [netlist.add(1, "{0} ? {1} : {2}", bits[middle], *pair) for pair in pairs]
+    return [*found, bits[middle]]
+
+
 def _compressed(netlist: Netlist, columns: list[list[Bits]]) -> list[list[Bits]]:
     """Return columns after one step of counters.
 
@@ -257,7 +338,7 @@ def _compressed(netlist: Netlist, columns: list[list[Bits]]) -> list[list[Bits]]
 # ---- decisions ----
 
 
-def _class_index(netlist: Netlist, nodes: list[Bits], circuit: Circuit) -> Bits:
+def _class_index(netlist: Netlist, nodes: Nodes, circuit: Circuit) -> Bits:
     """Add the index of the first largest score."""
     best = [
         (
@@ -286,7 +367,7 @@ def _larger(
     return score, index
 
 
-def _raised(netlist: Netlist, nodes: list[Bits], sums: Sum, about: str) -> Bits:
+def _raised(netlist: Netlist, nodes: Nodes, sums: Sum, about: str) -> Bits:
     """Add the count of a sum plus its constant, which is not negative."""
     if not sums.sources:
         return _constant(netlist, sums.constant, max(1, sums.constant.bit_length()))

@@ -16,6 +16,7 @@ from qubonn.export.features import BIT, Comparison, Features
 from qubonn.export.verilog_text import bounds
 
 CLOCKS_OF_A_NEURON = 5  # besides those of its rows
+BLOCK = 128  # rows of a ROM in an initial block: yosys takes quadratic time to read one
 NEVER = 4  # a rule of a column that no input depends on
 
 
@@ -65,10 +66,11 @@ class Rom:
                 value = self.name + (f"[{place + width - 1}:{place}]" if total > 1 else "")
                 place += width
             yield f"wire {bounds(width)}{name} = {value};"
+        for number, row in enumerate(self.rows if stored else ()):
+            if number % BLOCK == 0:
+                yield from ["initial begin"] if number == 0 else ["end", "initial begin"]
+            yield f"    {self.name}s[{number}] = {total}'h{self._joined(row, stored):x};"
         if stored:
-            yield "initial begin"
-            for number, row in enumerate(self.rows):
-                yield f"    {self.name}s[{number}] = {total}'h{self._joined(row, stored):x};"
             yield "end"
 
     def _joined(self, row: tuple[int, ...], stored: list[int]) -> int:

@@ -85,14 +85,22 @@ class Design:
     def source(self) -> Port:
         """The port of inputs or features."""
         if self.machine is not None:
-            about = "a feature" if self.features else f"inputs, {self.machine.word} at a time"
+            inputs = f"inputs, {self.machine.word} at a time"
+            about = f"a feature, {self._number}" if self.features else inputs
             return Port("input", "in_word", self.machine.source_width, about)
         if self.features is None:
             about = "input i is bit i, 1 for +1, 0 for -1"
             return Port("input", "inputs", self.circuit.input_count, about)
         size = self.features.width
-        about = f"feature i is bits {size} * i to {size} * i + {size - 1}, {self.features.kind}"
+        about = f"feature i is bits {size} * i to {size} * i + {size - 1}, {self._number}"
         return Port("input", "features", self.features.count * size, about)
+
+    @property
+    def _number(self) -> str:
+        """What a feature is."""
+        assert self.features is not None
+        times = f", {self.features.scale} times its column" if self.features.scale > 1 else ""
+        return f"{self.features.kind}{times}"
 
     @property
     def results(self) -> list[Port]:
@@ -136,13 +144,20 @@ def _design(
         return Design(style, circuit, features, machine.lines, machine.latency, machine)
     netlist = netlist_of(circuit, features, COUNTERS[lut_inputs])
     source = "inputs" if features is None else "features"
-    facts = [("counters and sums", f"{len(netlist.operations):,}, shared {netlist.uses:,} times")]
+    facts = [
+        ("counters and sums", f"{len(netlist.operations):,}, shared {netlist.uses:,} times"),
+        (
+            f"lookup tables of {lut_inputs} inputs, an estimate before synthesis merges them",
+            f"{netlist.table_estimate(lut_inputs):,}",
+        ),
+    ]
     counts = [operation for operation in netlist.operations if operation.text == COUNT]
     parts = facts, sorted({len(operation.arguments) for operation in counts})
     if style == "combinational":
         lines = combinational(netlist, source, module)
         return Design(style, circuit, features, lines, 0, None, *parts)
-    lines, latency = pipelined(netlist, source, module)
+    lines, latency, register_bits = pipelined(netlist, source, module)
+    facts.append(("registers", f"{register_bits + latency:,} bits"))
     shift = f"{{valid[{latency - 2}:0], in_valid}}" if latency > 1 else "in_valid"
     lines += [
         f"reg [{latency - 1}:0] valid = {latency}'d0;",

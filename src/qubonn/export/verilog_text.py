@@ -71,13 +71,14 @@ def combinational(netlist: Netlist, source: str, name: str) -> list[str]:
     return _Printed(netlist, source, name, stages=None).lines
 
 
-def pipelined(netlist: Netlist, source: str, name: str) -> tuple[list[str], int]:
-    """Return the lines of a module with registers, and its latency in clocks."""
+def pipelined(netlist: Netlist, source: str, name: str) -> tuple[list[str], int, int]:
+    """Return the lines of a module with registers, its latency in clocks, and their bits."""
     stages = _stages(netlist)
     last = max((stages[bits.operation] for bits in netlist.results.values()), default=0)
     printed = _Printed(netlist, source, name, stages, last + 1)
     declared, moved = printed.registers()
-    return [*declared, *printed.lines, *moved], last + 1
+    bits = sum(netlist.operations[n].width * count for n, count in printed.delays.items())
+    return [*declared, *printed.lines, *moved], last + 1, bits
 
 
 def _stages(netlist: Netlist) -> list[int]:

@@ -18,24 +18,31 @@ import stat
 import sys
 import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 from numba import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
+
+from qubonn.simd.lowering import LeanLowering, RememberingContext
 
 _log = logging.getLogger(__name__)
 _said: set[str] = set()  # what was reported once in this process
 
 SECONDS = {  # to compile on one core, about; benchmarks/first_run.py measures them
-    "qubonn.engines._lifted_kernels.anneal_block": 5,
-    "qubonn.engines._forward_kernels.anneal_replica": 10,
-    "qubonn.samplers._kernels.anneal_all": 5,
-    "qubonn.inference._word_kernels.run_blocks": 3,
+    "qubonn.engines._lifted_kernels.anneal_block": 2,
+    "qubonn.engines._forward_kernels.anneal_replica": 5,
+    "qubonn.engines._credit_kernels.anneal_by_credit": 15,
+    "qubonn.samplers._kernels.anneal_all": 6,
+    "qubonn.inference._word_kernels.run_blocks": 1,
 }
 
 
@@ -100,6 +107,12 @@ class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     def _optimize_functions(self, module: Any) -> None:
         pass
 
+    def _optimize_final_module(self) -> None:
+        options = llvm.create_pipeline_tuning_options(speed_level=2)
+        options.loop_vectorization = options.slp_vectorization = False  # lanes are vectors
+        builder = llvm.create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
+
 
 class _PartLibrary(_KernelLibrary):
     """LLVM's code of a part and of the parts that it calls, as it was generated."""
@@ -111,6 +124,10 @@ class _PartLibrary(_KernelLibrary):
         self._finalized = True
 
 
+UNUSED = (InlineClosureLikes, NopythonRewrites)  # passes for closures and expressions of arrays
+_context = cache(RememberingContext)
+
+
 class _KernelCompiler(Compiler):  # type: ignore[misc]
     library = _KernelLibrary
 
@@ -118,7 +135,16 @@ class _KernelCompiler(Compiler):  # type: ignore[misc]
         name = self.state.func_id.func_qualname
         self.state.library = self.library(self.state.targetctx.codegen(), name)
         self.state.library.enable_object_caching()
-        return super().define_pipelines()
+        self.state.typingctx = _context(self.state.typingctx)
+        pipelines = super().define_pipelines()
+        for passes in pipelines:
+            passes.passes = [
+                (LeanLowering if one is NativeLowering else one, text)
+                for one, text in passes.passes
+                if one not in UNUSED
+            ]
+            passes.finalize()
+        return pipelines
 
 
 class _PartCompiler(_KernelCompiler):

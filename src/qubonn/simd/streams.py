@@ -5,7 +5,7 @@ Bits <-> masks; seeds -> streams -> thresholds. The draws of a lane depend on it
 
 import numpy as np
 
-from qubonn.simd.compiling import kernel, njit, part
+from qubonn.simd.compiling import inlined, kernel, part
 from qubonn.simd.vectors import as_bits, as_float, at_most, fused, load, store, to_float
 from qubonn.simd.words import store_at
 
@@ -72,13 +72,13 @@ C0, C1, C2, C3, C4, C5 = (
 )
 
 
-@njit(inline="always")
+@inlined
 def threshold_scale(temperature):
     """Return T ln 2, the scale of `threshold`, as float32."""
-    return np.float32(min(temperature, HOTTEST)) * LN2
+    return np.float32(temperature if temperature < HOTTEST else HOTTEST) * LN2
 
 
-@njit(inline="always")
+@inlined
 def threshold(draw, scale):
     """Return -T ln(u), u = odd / 2**31, for 31 random bits a lane.
 
@@ -95,7 +95,7 @@ def threshold(draw, scale):
     return fused(to_float(bits), np.float32(-(2.0**-23)) * scale, bend)
 
 
-@njit(inline="always")
+@inlined
 def next_random(stream):
     """Return 32 random bits a lane and the next state of xoshiro128+ (Blackman and Vigna)."""
     a, b, c, d = stream
@@ -110,7 +110,7 @@ def next_random(stream):
     return draw, (a, b, c, d)
 
 
-@njit(inline="always")
+@inlined
 def accept(change, stream, scale):
     """Return a mask of the lanes that accept a change of energy (Metropolis), and the new stream.
 
@@ -120,7 +120,7 @@ def accept(change, stream, scale):
     return at_most(to_float(change), threshold(draw, scale)), stream
 
 
-@njit(inline="always")
+@inlined
 def load_generator(generator, states):
     """Return the four words of every lane's stream."""
     return (
@@ -131,7 +131,7 @@ def load_generator(generator, states):
     )
 
 
-@njit(inline="always")
+@inlined
 def store_generator(generator, stream):
     """Write the four words of every lane's stream."""
     for word in range(4):

@@ -86,6 +86,11 @@ def widen(lanes):
     return lanes.astype(np.int32)
 
 
+def narrow(lanes, array):
+    """Return signed integers, small enough, as the type of an array."""
+    return lanes.astype(array.dtype)
+
+
 # ---- lanes, for the compiler -------------------------------------------------------------------
 # A vector type of LLVM, which maps it to the vector registers of the machine.
 
@@ -203,6 +208,11 @@ _define_conversion(to_float, "sitofp", types.float32, ir.FloatType())
 _define_conversion(as_bits, "bitcast", types.uint32, ir.IntType(32))
 _define_conversion(as_float, "bitcast", types.float32, ir.FloatType())
 _define_conversion(widen, "sext", types.int32, ir.IntType(32))
+
+
+@define(narrow, lambda lanes, array: Lanes(array.dtype, lanes.count), Lanes, types.Array)
+def _(context, builder, signature, values):
+    return builder.trunc(values[0], context.get_value_type(signature.return_type))
 
 
 @_define_binary(larger)

@@ -131,13 +131,16 @@ def committee_arrays(committee: Committee) -> dict[str, NDArray[Any]]:
 
 def committee_of(arrays: dict[str, NDArray[Any]]) -> Committee:
     """Return the committee whose parts `committee_arrays` returned, after checking them."""
-    if "committee_reading" not in arrays:
+    if "committee_vote" in arrays:  # of the first files
+        how = {b"majority": "signs", b"sums": "largest"}.get(arrays["committee_vote"].tobytes(), "")
+    elif "committee_reading" in arrays:
+        how = arrays["committee_reading"].tobytes().decode("ascii", "replace")
+    else:
         raise FileFormatError("it must have a part named 'committee_reading'")
     topology, weights, biases = parameters_of(arrays, "committee_", by_member=True)
     if len(weights) != len(biases):
         raise FileFormatError("its members must have weights and biases each")
     members = [BinaryNetwork(topology, *spins) for spins in zip(weights, biases, strict=True)]
-    how = arrays["committee_reading"].tobytes().decode("ascii", "replace")
     return Committee(members, how)  # type: ignore[arg-type]
 
 
