@@ -29,10 +29,10 @@ from source_tree import (
     unmirrored,
 )
 
-MOST_MODULES = 185
-MOST_LINES = 33_000
+MOST_MODULES = 188
+MOST_LINES = 34_500
 MOST_MODULES_IN_A_FOLDER = 16
-MOST_FILES_ON_THE_ROAD = 48
+MOST_FILES_ON_THE_ROAD = 49
 LEAST_MIRRORED = 0.9  # share of the modules that have a test file of their own
 MOST_PUBLIC_NAMES = 50
 MOST_KERNEL_ARGUMENTS = 8

@@ -119,6 +119,24 @@ def sum_of_squares(row_count: int, column_count: int, relevant: int, seed: int) 
     return inputs, (squares > np.median(squares)).astype(int)
 
 
+def skewed_rule(row_count: int, column_count: int, relevant: int, seed: int) -> Examples:
+    """Return columns that are zero or lognormal, and a noisy rule that is linear in logarithms."""
+    generator = np.random.default_rng(seed)
+    shape = row_count, column_count
+    values = np.where(generator.random(shape) < 0.4, -2.5, generator.normal(size=shape))
+    centred = values[:, :relevant] - values[:, :relevant].mean(axis=0)
+    sums = centred @ generator.normal(size=relevant) + 0.5 * generator.normal(size=row_count)
+    return np.where(values <= -2.5, 0, np.exp(1.5 * values)), (sums > 0).astype(int)
+
+
+def rings(row_count: int, column_count: int, class_count: int, seed: int) -> Examples:
+    """Return normal columns and how far from zero they are, in classes of equal size."""
+    found: Examples = datasets.make_gaussian_quantiles(
+        n_samples=row_count, n_features=column_count, n_classes=class_count, random_state=seed
+    )
+    return found
+
+
 def clusters(seed: int, shape: tuple[int, int], class_count: int, **options: Any) -> Examples:
     """Return scikit-learn's clusters."""
     found: Examples = datasets.make_classification(
@@ -195,5 +213,8 @@ TUNING: dict[str, Source] = {
     "t-minority-3": partial(
         clusters, 120, (4_000, 25), 2, n_informative=8, weights=[0.97], flip_y=0
     ),
+    "t-rings-3": partial(rings, 2_000, 4, 3, 121),
+    "t-rings-4": partial(rings, 2_500, 8, 4, 122),
+    "t-skewed": partial(skewed_rule, 2_000, 15, 8, 123),
     **_public(TUNING_PUBLIC),
 }

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from qubonn.encoding import BitPlanes, InputEncoder, Thermometer, Threshold
-from qubonn.encoding.inputs import even_bins, thermometer_of
+from qubonn.encoding.inputs import even_bins, quantile_bins, thermometer_of
 from qubonn.errors import AlphabetError, RangeError, ShapeError
 
 FloatMatrix = NDArray[np.float64]
@@ -393,6 +393,15 @@ def test_even_bins_are_centred_on_the_mean_and_ignore_outliers() -> None:
     assert ((values[1:-1] > cuts[:-1]) & (values[1:-1] < cuts[1:])).all()
     column[:50] = 1e6
     assert even_bins(column, 31)[0][-1] < 12
+
+
+def test_skewed_columns_of_many_numbers_are_cut_at_quantiles() -> None:
+    column = np.exp(2 * np.random.default_rng(0).normal(size=500))
+    with_zeros = np.append(column, np.zeros(900))
+    expected = quantile_bins(np.append(column, 0), 9)[0].tolist()
+    assert even_bins(with_zeros, 9)[0].tolist() == expected
+    few = np.repeat([0.0, 1.0, 9.0], [80, 10, 10])
+    assert np.ptp(np.diff(even_bins(few, 9)[0])) < 1e-9
 
 
 @pytest.mark.parametrize("column", [[1e308, -1e308, 0.0], [1e17, 1e17 + 16, 1e17 + 32], [2.0, 2.0]])

@@ -185,6 +185,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
         target_margin=draw(st.sampled_from([None, 1, 4])) if is_pairwise else None,
         margin_cap=draw(st.sampled_from([None, 1, 2, 5])),
         softness=draw(st.sampled_from([None, None, 0.5, 2])),
+        credit="exact",
     )
     return problem, engine
 

@@ -309,9 +309,9 @@ def test_an_interrupt_within_a_slice_gives_the_energies_of_the_networks_it_retur
     advance = forward_packing.PackedExamples._anneal_one
 
     def advance_and_stop(
-        self: Any, one: Any, energy: int, course: Any, prices: Any, changes: Any
+        self: Any, number: int, one: Any, energy: int, course: Any, prices: Any, changes: Any
     ) -> int:
-        advance(self, one, energy, course, prices, changes)
+        advance(self, number, one, energy, course, prices, changes)
         if not len(changes):  # not while temperatures are measured
             raise KeyboardInterrupt
         return 0

@@ -1,7 +1,7 @@
 """The forward kernels against their slowest twin: a forward pass for every energy."""
 
 from dataclasses import replace
-from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,24 +148,29 @@ def test_a_quench_never_goes_up(case: tuple[TrainingProblem, ForwardAnnealing], 
 
 
 @settings(deadline=None, max_examples=10)
-@given(seed=st.integers(0, 999), levels=st.integers(3, 5), thresholds=st.integers(3, 6))
+@given(
+    seed=st.integers(0, 999),
+    levels=st.integers(3, 5),
+    thresholds=st.integers(3, 6),
+    groups=st.sampled_from([{}, {"input_groups": [0, 0, 1, 1, 1], "threshold_step": 2}]),
+)
 def test_a_quench_of_outputs_ends_where_no_weight_helps_alone_or_with_its_threshold(
-    seed: int, levels: int, thresholds: int
+    seed: int, levels: int, thresholds: int, groups: dict[str, Any]
 ) -> None:
-    topology = Topology.dense(3, 2, weight_levels=levels, threshold_levels=thresholds)
+    topology = Topology.dense(5, 2, weight_levels=levels, threshold_levels=thresholds, **groups)
     problem, engine = random_problem(topology, 40), ForwardAnnealing(replica_count=1)
     run = ForwardRun(problem, engine, seed)
-    run.sweep(np.zeros((30, run.groups.count)))
+    run.sweep(np.zeros((60, run.groups.count)))
     network = network_of(run, 0)
     least, spins = slow_energy(problem, engine, network), network.weight_spins
     is_constant = topology.source_of == topology.input_count - 1
-    for first, second in product(
-        *(np.flatnonzero(of).tolist() for of in (~is_constant, is_constant))
-    ):
-        for others in (flipped(spins, first), flipped(flipped(spins, first), second)):
-            other = replace_network(network, others, network.bias_spins)
-            if topology.target_of[first] == topology.target_of[second]:
-                assert slow_energy(problem, engine, other) >= least
+    arcs = np.column_stack([topology.target_of, topology.weight_of])
+    for target, first in np.unique(arcs[~is_constant], axis=0):
+        seconds = topology.weight_of[is_constant & (topology.target_of == target)]
+        alone = flipped(spins, first)
+        for others in (alone, *(flipped(alone, second) for second in np.unique(seconds))):
+            moved = replace_network(network, others, network.bias_spins)
+            assert slow_energy(problem, engine, moved) >= least
 
 
 def test_a_quench_of_grouped_inputs_ends_where_no_level_helps() -> None:

@@ -356,8 +356,8 @@ def test_a_verbose_fit_reports_the_comparison_and_the_members(
 ) -> None:
     classifier = qn.QuboClassifier(committee_size=1, random_state=0, verbose=True).fit(*iris)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "comparing 8 designs ..."
-    assert any(line.startswith("comparing 8 designs: done, ") for line in lines)
+    assert lines[0] == "comparing 11 designs ..."
+    assert any(line.startswith("comparing 11 designs: done, ") for line in lines)
     assert "members of the committee ..." in lines
     assert classifier.example_count_ == len(iris[1])
     assert classifier.version_ == qn.__version__

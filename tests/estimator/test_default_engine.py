@@ -159,3 +159,22 @@ def test_batches_are_made_of_all_copies() -> None:
     small = Topology.dense(2, 2, 2)
     assert engine(small, 9_999, copy_count=9).batches is None
     assert engine(small, 18_000, copy_count=9).batches == GrowingBatches(first=5_000, last=9_000)
+
+
+def test_deep_networks_and_convolutions_are_softer_and_cooler() -> None:
+    flat, deep = engine(MNIST, 3_000), engine(Topology.dense(784, 64, 64, 10), 3_000)
+    shared = engine(Topology.parse("conv(5x5x2)", inputs=(28, 28), outputs=10), 3_000)
+    assert flat.softness is not None
+    assert deep.softness is not None
+    assert shared.softness is not None
+    assert flat.softness < deep.softness < shared.softness
+    assert flat.target_margin is not None
+    assert deep.target_margin is not None
+    assert flat.target_margin < deep.target_margin
+    assert deep.hottest == shared.hottest < flat.hottest
+
+
+@pytest.mark.parametrize(("width", "credit"), [(47, "exact"), (48, "auto")])
+def test_narrow_layers_have_exact_credit(width: int, credit: str) -> None:
+    found = engine(Topology.dense(20, 64, width, 3), 600)
+    assert (found.credit, found.sweep_count) == (credit, 40 if credit == "exact" else 20)

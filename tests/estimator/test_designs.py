@@ -11,8 +11,9 @@ from sklearn.datasets import load_iris
 import qubonn as qn
 from qubonn.encoding import CodeBook
 from qubonn.errors import QubonnError, RangeError, Underfitted
-from qubonn.estimator import designs
+from qubonn.estimator import designs, files
 from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, Examples, _folds, choose
+from qubonn.estimator.plan import Encoding
 from qubonn.formulation import TrainingProblem
 from qubonn.training.calibration import Calibration
 
@@ -210,6 +211,12 @@ def test_a_file_holds_the_design(tmp_path: Any) -> None:
     assert np.array_equal(loaded.predict_proba(X), classifier.predict_proba(X))
 
 
+@pytest.mark.parametrize(("is_grouped", "segments"), [(True, 1), (False, None)])
+def test_designs_of_older_files_may_be_grouped(is_grouped: bool, segments: int | None) -> None:
+    found = files._design({"hidden": [8], "is_grouped": is_grouped})
+    assert found == Design(hidden=(8,), segments=segments)
+
+
 def test_a_network_that_learns_nothing_is_reported() -> None:
     X, y = parity(300, 10)
     with pytest.warns(Underfitted, match="weight_levels=5, threshold_levels=33"):
@@ -247,7 +254,30 @@ def test_columns_of_numbers_may_have_one_weight_for_all_their_thresholds() -> No
     X = generator.normal(size=(400, 12))
     y = (X @ generator.normal(size=12) > 0).astype(int)
     classifier = qn.QuboClassifier(random_state=0).fit(X, y)
-    assert classifier.design_.is_grouped
+    assert classifier.design_.segments == 1
     topology = classifier.committee_.members[0].topology
     assert topology.dense_layers()[0].groups == tuple(np.repeat(np.arange(12), 31))
     assert classifier.score(X, y) > 0.95
+
+
+def test_parts_of_a_column_may_have_weights_of_their_own() -> None:
+    X = np.random.default_rng(0).normal(size=(900, 5))
+    y = (X**2).sum(axis=1) > 4.35
+    classifier = qn.QuboClassifier(random_state=0).fit(X[:600], y[:600])
+    assert classifier.design_.segments == 8
+    assert len(groups_of(classifier.committee_.members[0].topology)) == 40
+    assert classifier.score(X[600:], y[600:]) > 0.9
+
+
+def test_many_columns_have_fewer_parts() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 60))
+    given: dict[str, Any] = {"topology": None, "binariser": "auto", "label_code": "auto"}
+    encoding = Encoding.fit(X, np.arange(2), None, (), **given, segments=8, all_spins=2_048)
+    assert len(groups_of(encoding.topology)) == 60 * 4
+
+
+def groups_of(topology: qn.Topology) -> set[int]:
+    layers = topology.dense_layers()
+    assert layers is not None
+    assert layers[0].groups is not None
+    return set(layers[0].groups)

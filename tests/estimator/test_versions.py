@@ -30,14 +30,12 @@ class TestFilesOf:
         with np.load(FOLDER / f"{version}-expected.npz") as expected:
             assert (network.predict_outputs(spins(seed, columns)) == expected[name]).all()
 
-
-@pytest.mark.parametrize("version", ["0.1.0"])
-def test_classifiers_are_read(version: str) -> None:
-    classifier = qn.load(FOLDER / f"{version}-classifier.qubonn")
-    assert isinstance(classifier, qn.QuboClassifier)
-    rows = [[n % 2, (n // 2) % 2, (n * 7) % 5, n] for n in range(24)]
-    with np.load(FOLDER / f"{version}-expected.npz") as expected:
-        assert (classifier.predict(np.array(rows, float)) == expected["classifier"]).all()
+    def test_classifiers_are_read(self, version: str) -> None:
+        classifier = qn.load(FOLDER / f"{version}-classifier.qubonn")
+        assert isinstance(classifier, qn.QuboClassifier)
+        rows = [[n % 2, (n // 2) % 2, (n * 7) % 5, n] for n in range(24)]
+        with np.load(FOLDER / f"{version}-expected.npz") as expected:
+            assert (classifier.predict(np.array(rows, float)) == expected["classifier"]).all()
 
 
 def test_there_are_files_of_every_format() -> None:

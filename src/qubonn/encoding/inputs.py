@@ -27,6 +27,7 @@ FloatMatrix = NDArray[np.float64]
 
 _MOST_BITS = 53  # float64 holds every whole number of 53 bits
 _MOST_SHOWN = 4  # levels of a threshold in its repr
+_SKEWED = 0.25  # standard deviations from the median of a column to its mean
 
 
 class InputEncoder(Protocol):
@@ -298,10 +299,15 @@ def even_bins(column: FloatVector, count: int) -> Bins:
 
     Numbers beyond the outer hundredths count as these. The sum of the spins is then a number that
     is almost proportional to the distance from the mean. Quantiles, where float64 cannot hold that.
+    If the mean is far from the median, quantiles of the different numbers, where these are many.
     """
     size = float(np.abs(column).max()) or 1.0
     inner = np.clip(column / size, *np.quantile(column / size, (0.01, 0.99)))
-    spread = 2.5 * (float(inner.std()) or 1.0)
+    deviation = float(inner.std()) or 1.0
+    is_skewed = abs(inner.mean() - np.median(inner)) > _SKEWED * deviation
+    if is_skewed and len(distinct := np.unique(column)) > 2 * count:
+        return quantile_bins(distinct, count)
+    spread = 2.5 * deviation
     with np.errstate(over="ignore"):
         ends = (inner.mean() + spread * (np.arange(2 * count + 1) / count - 1)) * size
     cuts = ends[1::2]

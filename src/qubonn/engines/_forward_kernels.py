@@ -46,7 +46,7 @@ from qubonn.engines.forward_tables import (
     PARAMETER,
     SOURCE,
 )
-from qubonn.simd.compiling import kernel, njit, part
+from qubonn.simd.compiling import inlined, kernel, njit, part
 from qubonn.simd.streams import next_thresholds
 from qubonn.simd.vectors import choose, load, store, sum_of, widen
 
@@ -75,10 +75,10 @@ def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sum
 
     `tables` are wiring and cones, a task is examples and prices.
 
-    A sweep visits every neuron, then every one of the `shared` weights. `sums` of bundles are
-    (bundles * blocks) x lanes. Both are None if there are none, so that their visits are not
-    compiled. If `flip_costs` is not empty, it is filled with the costs of all flips, in fine units,
-    and nothing is flipped.
+    A sweep visits every neuron, then every one of the `shared` weights, which are None if there are
+    none, so that their visits are not compiled. `sums` of bundles are (bundles * blocks) x lanes.
+    If `flip_costs` is not empty, it is filled with the costs of all flips, in fine units, and
+    nothing is flipped.
     """
     (wiring, cones), (examples, prices) = tables, task
     neuron_count = len(wiring.order)
@@ -95,7 +95,7 @@ def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sum
             )
             if wiring.with_threshold[neuron] and not len(scratch.flip_costs):
                 energy += visit_with_threshold(
-                    wiring, examples, prices, replica, neuron, temperature, scratch
+                    wiring, examples, sums, prices, replica, neuron, temperature, scratch
                 )
         elif shared is not None:
             energy += visit_shared(
@@ -136,7 +136,8 @@ def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, s
         cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)
     else:
         clear(scratch.flips, replica.spins)
-    visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
+    work = scratch.flips, scratch.gains
+    visit = visit_of(wiring, examples, prices, replica, neuron, work)
     if visit.softness:
         temperature *= 2 * visit.softness
     if has_cone:
@@ -145,12 +146,10 @@ def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, s
     for b in range(len(crossed)):
         crossed[b] = visit.spins[b]
     tied = wiring.tied[wiring.tied_starts[neuron] : wiring.tied_starts[neuron + 1]]
-    count = max(len(visit.own), len(tied))  # one of them is empty
+    count = len(visit.own) + len(tied)  # one of them is empty
     next_thresholds(thresholds, count, replica.spins, replica.generator, temperature)
     shared = wiring.parallel, examples.pull, prices, replica, visit
-    if sums is None:  # alone, so that the compiler leaves out the rest
-        total = propose_all(*shared, thresholds, scratch.flip_costs)
-    elif len(tied):
+    if len(tied):
         total = propose_tied(wiring, examples.pull, sums, prices, replica, visit, tied, scratch)
     else:
         total = propose_all(*shared, thresholds, scratch.flip_costs)
@@ -162,21 +161,72 @@ def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, s
 
 
 @part
-def visit_with_threshold(wiring, examples, prices, replica, neuron, temperature, scratch):
+def visit_with_threshold(wiring, examples, sums, prices, replica, neuron, temperature, scratch):
     """Propose the weights of a neuron without a cone, each together with its threshold.
 
     Return the change of energy, 0 for a soft neuron. Not a part of `visit_neuron`, which would be
     compiled to slower code with it.
     """
     clear(scratch.flips, replica.spins)
-    visit = visit_of(wiring, examples, prices, replica, neuron, scratch)
+    work = scratch.flips, scratch.gains
+    visit = visit_of(wiring, examples, prices, replica, neuron, work)
     thresholds = scratch.thresholds
     if visit.softness:
         temperature *= 2 * visit.softness
-    next_thresholds(thresholds, len(visit.own), replica.spins, replica.generator, temperature)
-    shared = wiring.parallel, examples.pull, prices
-    total = propose_pairs(*shared, replica, visit, thresholds, scratch.falls)
+    tied = wiring.tied[wiring.tied_starts[neuron] : wiring.tied_starts[neuron + 1]]
+    count = len(visit.own) + len(tied)  # one of them is empty
+    next_thresholds(thresholds, count, replica.spins, replica.generator, temperature)
+    shared = examples.pull, prices, replica, visit, thresholds
+    if len(tied):
+        total = propose_tied_pairs(wiring, sums, tied, *shared)
+    else:
+        total = propose_pairs(wiring.parallel, *shared, scratch.falls)
     return 0 if visit.softness else total
+
+
+@part
+def propose_tied_pairs(wiring, sums, rows, pulls, prices, replica, visit, thresholds):
+    """Propose each number of a neuron together with its threshold, both by one level.
+
+    Of the four such moves the cheapest is proposed. Return the change of energy.
+    """
+    parallel, parameters, total = wiring.parallel, replica.parameters, 0
+    scale = 2 * visit.softness if visit.softness else 1
+    has_field = any_of(pulls)
+    threshold = rows[0]
+    for row in rows:  # the longest of those from the constant
+        if row[SOURCE] >= wiring.first_constant and (
+            threshold[SOURCE] < wiring.first_constant
+            or row[LAST] - row[FIRST] > threshold[LAST] - threshold[FIRST]
+        ):
+            threshold = row
+    bundle = threshold[SOURCE]
+    step = wiring.bundle_starts[bundle + 1] - wiring.bundle_starts[bundle]
+    for number in range(len(rows)):
+        row = rows[number]
+        if row[SOURCE] >= wiring.first_constant:
+            continue
+        decay = 4 * scale * prices.decay if row[FIRST] + 1 < row[LAST] else 0
+        level = level_of(parallel, row, parameters) if decay else 0
+        first = second = -1
+        least, is_up, is_raised = 0, False, False
+        for side in range(2):
+            offset = step if side else -step
+            climb, fall = sums_of_steps(prices, visit, sums, row[SOURCE], offset)
+            for spin in range(2):
+                up, raised = spin > 0, (spin > 0) == (side > 0)
+                one, pull = best_flip(parallel, row, parameters, pulls, has_field, up)
+                other, more = best_flip(parallel, threshold, parameters, pulls, has_field, raised)
+                bend = decay * (1 + level if up else 1 - level)
+                change = ((climb if up else fall) << FINE) + bend + scale * (pull + more)
+                if one >= 0 and other >= 0 and (first < 0 or change < least):
+                    first, second, least, is_up, is_raised = one, other, change, up, raised
+        if first >= 0 and np.float32(least) <= thresholds[number]:
+            total += least
+            parameters[first], parameters[second] = ~parameters[first], ~parameters[second]
+            shift_by(visit, sums, row[SOURCE], 1 if is_up else -1)
+            shift_by(visit, sums, bundle, 1 if is_raised else -1)
+    return total
 
 
 @part
@@ -188,13 +238,13 @@ def propose_tied(wiring, pulls, sums, prices, replica, visit, rows, scratch):
     parallel, parameters, total = wiring.parallel, replica.parameters, 0
     thresholds, flip_costs = scratch.thresholds, scratch.flip_costs
     scale = 2 * visit.softness if visit.softness else 1
-    has_field = pulls.any()
+    has_field = any_of(pulls)
     for number in range(len(rows)):
         row = rows[number]
         is_levelled = row[FIRST] + 1 < row[LAST] and row[SOURCE] < wiring.first_constant
         decay = 4 * scale * prices.decay if is_levelled else 0
         level = level_of(parallel, row, parameters) if decay else 0
-        climb, fall = sums_of_steps(prices, visit, sums, row[SOURCE])
+        climb, fall = sums_of_steps(prices, visit, sums, row[SOURCE], 0)
         climb = (climb << FINE) + decay * (1 + level)
         fall = (fall << FINE) + decay * (1 - level)
         if len(flip_costs):
@@ -203,17 +253,28 @@ def propose_tied(wiring, pulls, sums, prices, replica, visit, rows, scratch):
                 is_set = parameters[parallel[place]] != ZERO
                 flip_costs[parallel[place]] = fall + pull if is_set else climb - pull
             continue
-        raising, pull_up = best_flip(parallel, row, parameters, pulls, has_field, True)
-        lowering, pull_down = best_flip(parallel, row, parameters, pulls, has_field, False)
-        climb, fall = climb + scale * pull_up, fall + scale * pull_down
-        is_up = lowering < 0 or (raising >= 0 and climb < fall)
-        change = climb if is_up else fall
+        costs = climb, fall
+        flipped, change, is_up = cheaper_step(
+            parallel, row, parameters, pulls, has_field, scale, costs
+        )
         if np.float32(change) <= thresholds[number]:
             total += change
-            flipped = raising if is_up else lowering
             parameters[flipped] = ~parameters[flipped]
             shift_by(visit, sums, row[SOURCE], 1 if is_up else -1)
     return total
+
+
+@part
+def cheaper_step(parallel, row, parameters, pulls, has_field, scale, costs):
+    """Return the parameter of the cheaper of a level up and a level down, its cost, and if up.
+
+    `costs` are those of both, up first, without the field.
+    """
+    raising, pull_up = best_flip(parallel, row, parameters, pulls, has_field, True)
+    lowering, pull_down = best_flip(parallel, row, parameters, pulls, has_field, False)
+    climb, fall = costs[0] + scale * pull_up, costs[1] + scale * pull_down
+    is_up = lowering < 0 or (raising >= 0 and climb < fall)
+    return raising if is_up else lowering, climb if is_up else fall, is_up
 
 
 @njit(inline="always")
@@ -225,16 +286,16 @@ def clear(lanes, spins):
 
 
 @njit(inline="always")
-def visit_of(wiring, examples, prices, replica, neuron, scratch):
-    """Return the visit of a neuron: views of the replica's arrays and of the work arrays."""
+def visit_of(wiring, examples, prices, replica, neuron, work):
+    """Return the visit of a neuron: views of the replica's arrays, and flips and gains."""
     block_count = replica.spins.shape[1]
     output = neuron - (len(wiring.order) - wiring.output_count)
     return Visit(
         own=wiring.own[wiring.neurons[neuron, FIRST_OWN] : wiring.neurons[neuron + 1, FIRST_OWN]],
         counts=replica.counts[neuron * block_count : (neuron + 1) * block_count],
         spins=replica.spins[wiring.input_count + neuron],
-        flips=scratch.flips,
-        gains=scratch.gains,
+        flips=work[0],
+        gains=work[1],
         outputs=replica.counts[(neuron - output) * block_count :],
         wanted=examples.wanted,
         is_real=examples.is_real,
@@ -270,7 +331,7 @@ def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs)
         change = ((fall + rise) << FINE) + (pull if weight else -pull)
         if own[number, FIRST] + 1 < own[number, LAST]:
             if not is_climb_known:
-                climb = sum_of_gains(spins, gains, blocks_per_sum)
+                climb = sum_where(spins, constant, ZERO, gains, blocks_per_sum)
                 is_climb_known = True
             same, other = (fall + rise) << FINE, (fall + climb - rise) << FINE
             if decay and source < constant:
@@ -303,12 +364,10 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
     per_sum, total, constant = prices.blocks_per_sum, 0, len(spins) - 1
     scale = 2 * visit.softness if visit.softness else 1
     decay = scale * prices.decay
-    threshold, has_field = own[0], False
+    threshold, has_field = own[0], any_of(pulls)
     for number in range(len(own)):
         if own[number, SOURCE] == constant:
             threshold = own[number]
-    for pull in pulls:
-        has_field |= pull != 0
     is_known, all_up, all_down = False, 0, 0
     lowering = raising = -1, 0  # the flips that move the threshold, and their costs in the field
     for number in range(len(own)):
@@ -355,6 +414,15 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
 
 
 @part
+def any_of(pulls):
+    """Return whether a number is not 0."""
+    found = False
+    for pull in pulls:
+        found |= pull != 0
+    return found
+
+
+@part
 def best_flip(parallel, number, parameters, pulls, has_field, is_up):
     """Return the parameter that moves a number up, or down, at the least cost in the field.
 
@@ -372,7 +440,7 @@ def best_flip(parallel, number, parameters, pulls, has_field, is_up):
     return best, least
 
 
-@njit(inline="always")
+@inlined
 def sum_where(spins, source, weight, gains, blocks_per_sum):
     """Return the sum of the gains of all examples in which a source differs from a weight."""
     block_count = len(gains)
@@ -380,16 +448,13 @@ def sum_where(spins, source, weight, gains, blocks_per_sum):
     total = widen(zero)
     for first in range(0, block_count, blocks_per_sum):
         part = zero
-        for b in range(first, min(first + blocks_per_sum, block_count)):
+        last = first + blocks_per_sum
+        if last > block_count:  # `min` would be compiled by itself, which takes longer
+            last = block_count
+        for b in range(first, last):
             part = part + choose(spins[source, b] ^ weight, load(gains, b, spins), zero)
         total = total + widen(part)
     return sum_of(total)
-
-
-@part
-def sum_of_gains(spins, gains, blocks_per_sum):
-    """Return the sum of the gains of all examples."""
-    return sum_where(spins, len(spins) - 1, ZERO, gains, blocks_per_sum)
 
 
 @part

@@ -135,7 +135,8 @@ def pack_weights(arcs, first, last, parameters, input_count, weights):
         source, plane = arcs[arc, SOURCE], arcs[arc, PLANE]
         if source < input_count:
             count += 1
-            plane_count = max(plane_count, plane + 1)
+            if plane_count <= plane:
+                plane_count = plane + 1
             bit = np.uint64(1) << np.uint64(source % 64)
             weights[plane, source // 64] |= parameters[arcs[arc, PARAMETER]] & bit
     return count, plane_count
@@ -172,7 +173,8 @@ def energy_of(wiring, examples, prices, replica):
     decayed = 0
     if prices.decay:
         for number in range(len(wiring.decaying)):
-            decayed += level_of(wiring.parallel, wiring.decaying[number], replica.parameters) ** 2
+            level = level_of(wiring.parallel, wiring.decaying[number], replica.parameters)
+            decayed += level * level
     energy = (violations * prices.violation - margins * prices.margin) << FINE
     return energy + pulls + decayed * prices.decay
 

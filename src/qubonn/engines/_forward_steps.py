@@ -177,8 +177,9 @@ def set_pairwise_gains(prices, visit):
 @part
 def set_double_steps(prices, visit, climbs, falls):
     """Fill the costs of two steps up and of two steps down, in all examples."""
+    two = load(climbs, 0, visit.spins) * 0 + 2
     for b in range(len(climbs)):
-        up, down = steps_of(prices, visit, b, 2)
+        up, down = steps_of(prices, visit, b, two)
         store(climbs, b, up)
         store(falls, b, down)
 
@@ -187,12 +188,16 @@ def set_double_steps(prices, visit, climbs, falls):
 
 
 @part
-def sums_of_steps(prices, visit, sums, bundle):
-    """Return the costs of a bundle's steps, up and down, summed over all examples."""
+def sums_of_steps(prices, visit, sums, bundle, offset):
+    """Return the costs of a bundle's steps, up and down, summed over all examples.
+
+    The steps are the bundle's sums of spins and an `offset`.
+    """
     spins, block_count = visit.spins, len(visit.spins)
     climb = fall = widen(load(sums, 0, spins) * 0)
     for b in range(block_count):
-        up, down = steps_of(prices, visit, b, load(sums, bundle * block_count + b, spins))
+        size = load(sums, bundle * block_count + b, spins) + offset
+        up, down = steps_of(prices, visit, b, size)
         climb, fall = climb + widen(up), fall + widen(down)
     return sum_of(climb), sum_of(fall)
 
@@ -210,7 +215,7 @@ def shift_by(visit, sums, bundle, sign):
 
 @inlined
 def steps_of(prices, visit, b, size):
-    """Return the costs for a neuron of any kind; `size` is a number or one for each lane."""
+    """Return the costs for a neuron of any kind; `size` has a number for each lane."""
     counts, spins, flips, weights = visit.counts, visit.spins, visit.flips, visit.weights
     outputs, wanted, output = visit.outputs, visit.wanted, visit.output
     softness, least = visit.softness, visit.least

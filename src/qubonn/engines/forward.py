@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,12 @@ from qubonn.engines.base import (
     require_room,
     require_terms,
     temperatures_from,
+)
+from qubonn.engines.credit import (
+    CreditKind,
+    require_credit,
+    uses_soft_credit,
+    widest_group,
 )
 from qubonn.engines.forward_packing import (
     NO_TARGET,
@@ -40,14 +47,15 @@ from qubonn.stopping import TARGET_SLICE, Report, Stop, Watch, require_seed
 
 MOST_SOFTNESS = 100  # the noise then covers all sums of all but the largest neurons
 MEASURED_CHANGES = 10_000  # to measure temperatures on, from at most 16 networks
+Temperatures = tuple[NDArray[np.float64], NDArray[np.float64]]  # hottest and coldest, by group
+_MEASURED: WeakKeyDictionary[TrainingProblem, dict[Any, Temperatures]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, kw_only=True)
 class ForwardAnnealing:
     """Metropolis annealing of the forward view: examples in parallel, each replica on one thread.
 
-    For networks without cycles; LiftedAnnealing trains all others. It is fastest without shared
-    weights, such as those of a convolution, which are proposed one by one. The energy is the cost
+    For networks without cycles; LiftedAnnealing trains all others. The energy is the cost
     of the outputs, minus gamma = `margin_strength` times the sum of min(|pi|, `margin_cap`) over
     hidden neurons and examples, minus the field's reward, plus the decay of weights of several
     levels. It is not the paper's total energy: problem.certify(network) gives that.
@@ -62,9 +70,15 @@ class ForwardAnnealing:
     if noise, uniform in -S..S, is added to its pre-activation, where S is `softness` times the
     square root of its number of arcs: a flip then depends on all examples near the threshold, not
     only on those that cross it. Such networks generalise better. Energies that are returned,
-    reported or compared with a target are without this noise, and so are flips of shared weights.
+    reported or compared with a target are without this noise, and so are flips of shared weights
+    with exact `credit`.
     With `output_softness`, for `reading` "largest", the flips of an output's own weights are
     evaluated likewise, with noise in its leads; there S is `output_softness` times the target.
+
+    With soft `credit` the cost of a hidden neuron's sign is not computed by running it through all
+    neurons that depend on it, but passed down from the outputs by the slopes of soft neurons; leads
+    are soft too (`output_softness` 1 unless given), and so are flips of shared weights. It is what
+    deep networks and convolutions need, and what "auto" uses for them if neurons are soft.
 
     A sweep proposes every weight and bias once. Each layer, and the shared weights into it, have
     their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With
@@ -89,6 +103,7 @@ class ForwardAnnealing:
     margin_cap: int | None = None
     softness: float | None = None
     output_softness: float | None = None
+    credit: CreditKind = "auto"
     noise: InputNoise | None = None
     batches: GrowingBatches | None = None
     hottest: float = 1.0
@@ -111,6 +126,7 @@ class ForwardAnnealing:
                 if value > MOST_SOFTNESS:
                     raise RangeError(f"{name} must be at most {MOST_SOFTNESS}; got {value}")
         require_reading(self.reading)
+        require_credit(self.credit)
         for name in ("target_margin", "output_softness"):
             if getattr(self, name) is not None and self.reading == "signs":
                 raise RangeError(f"{name} must be left out unless reading='largest'")
@@ -147,7 +163,10 @@ class ForwardAnnealing:
             outputs = problem.topology.fan_in[problem.topology.outputs.start :]
             usual = max(2, 2 * round(1.5 * float(outputs.mean()) ** 0.5))
             target = self.target_margin or usual
-        return Cost(target, self.margin_cap, self.softness or 0, self.output_softness or 0)
+        is_soft = self.softness is not None
+        has_soft_credit = uses_soft_credit(problem.topology, self.credit, is_soft=is_soft)
+        of_leads = self.output_softness or int(has_soft_credit and target is not None)
+        return Cost(target, self.margin_cap, self.softness or 0, of_leads, has_soft_credit)
 
 
 class ForwardRun:
@@ -315,17 +334,19 @@ class ForwardRun:
         self.visit_count += schedule.last - schedule.first
 
 
-def measured_temperatures(
-    problem: TrainingProblem, settings: ForwardAnnealing
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def measured_temperatures(problem: TrainingProblem, settings: ForwardAnnealing) -> Temperatures:
     """Return hottest and coldest temperature of each group of parameters.
 
     Measured at random networks without decay; see `temperatures_from`. Coldest is at least
-    hottest / 100.
+    hottest / 100. They are measured once for all runs of a problem with the same costs.
     """
-    problem = replace(_first_batch(problem, settings), decay_strength=0)
-    hottest, coldest = temperatures_from(problem, lambda one: _sizes(one, settings), if_empty=1.0)
-    return hottest, np.maximum(coldest, hottest / 100)
+    known = _MEASURED.setdefault(problem, {})
+    key = settings.cost_for(problem), settings.batches
+    if key not in known:
+        bare = replace(_first_batch(problem, settings), decay_strength=0)
+        hottest, coldest = temperatures_from(bare, lambda one: _sizes(one, settings), if_empty=1.0)
+        known[key] = hottest, np.maximum(coldest, hottest / 100)
+    return known[key]
 
 
 def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> TrainingProblem:
@@ -356,12 +377,16 @@ def _measured_replicas(problem: TrainingProblem) -> int:
 def _require_room(problem: TrainingProblem, settings: ForwardAnnealing) -> None:
     topology, count, replica_count = problem.topology, problem.example_count, settings.replica_count
     measured = count if settings.batches is None else min(count, settings.batches.first)
+    pushes = 0
+    if settings.cost_for(problem).has_soft_credit:
+        pushes = 3 * topology.neuron_count + 5 * widest_group(topology)
     require_room(
         problem,
         replica_count,
         replica_count * (count * (topology.node_count + 5 * topology.neuron_count))
         + 5 * _measured_replicas(problem) * measured * topology.neuron_count
         + 10 * replica_count * (topology.weight_count + topology.neuron_count)
+        + (replica_count * count + _measured_replicas(problem) * measured) * pushes
         + (2 if settings.noise is None else 7) * count * topology.node_count
         + 40 * topology.arc_count,
     )

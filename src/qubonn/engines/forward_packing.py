@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qubonn.checks import BitMatrix, IntVector, SpinMatrix
+from qubonn.engines.credit import SoftCredit, group_of_neurons
 from qubonn.engines.forward_tables import (
     ARCS_END,
     ARCS_START,
@@ -25,6 +26,8 @@ from qubonn.engines.forward_tables import (
     Prices,
     Replica,
     VisitSchedule,
+    Wiring,
+    arcs_with_biases,
     tables_of,
     temperature_groups,
 )
@@ -39,6 +42,7 @@ MOST = 2.0**30  # sum of a lane over all blocks, in units: int32 with a bit to s
 MOST_ENERGY = 2.0**46  # of all examples, in units: int64 has 16 bits for FINE, and one to spare
 HEAVIEST = 1_024  # weight of an example in whole units
 MOST_SMALL = 2.0**13  # change of one example, in units: int16 can add four
+FEW = 256  # examples for which compiling takes longer than wide lanes
 CLOSE = 0.02  # relative error of a margin strength that is accepted for narrower lanes
 
 
@@ -50,6 +54,7 @@ class Cost:
     margin_cap: int | None
     softness: float = 0  # times the square root of a hidden neuron's number of arcs
     output_softness: float = 0  # times the target margin
+    has_soft_credit: bool = False  # whether flips are evaluated by pushes
 
 
 class PackedExamples:
@@ -73,6 +78,10 @@ class PackedExamples:
         self.kind, self.lane_unit = _kind_and_unit(problem, cost, most, heaviest)
         self.unit = weight_unit * self.lane_unit * 2.0**-FINE
         self.prices = self._prices(most / self.lane_unit)
+        self.credit: SoftCredit | None = None
+        if cost.has_soft_credit:
+            cap = round(_most_push(problem.topology, cost) / self.lane_unit)
+            self.credit = SoftCredit(problem.topology, self.prices, cap, heaviest, self.kind)
         self.input_words = _words(self.topology.with_constant(problem.input_spins))
         self.output_words = _words(problem.output_spins)
 
@@ -113,6 +122,8 @@ class PackedExamples:
         replicas = self._with_room(replicas, len(tiles))
         replicas.spins[:, :input_count] = self._masks(tiles, input_count)
         self._for_each(replicas, lambda r, one: self._run_forward(one, tiles))
+        if self.credit is not None:
+            self.credit.load(len(replicas.parameters), replicas.counts[0])
         return replicas
 
     def _run_forward(self, one: Replica, tiles: Any) -> None:
@@ -139,28 +150,41 @@ class PackedExamples:
     def flip_costs(self, replicas: Any, *, is_soft: bool = False) -> NDArray[np.int64]:
         """Return the costs of all flips: replicas x (weights, then biases).
 
-        With `is_soft` those of the own parameters of soft neurons are in 1 / 2S of the unit.
+        With `is_soft` those of the own parameters of soft neurons are in 1 / 2S of the unit. With
+        soft credit all costs are soft, but in whole units.
         """
         costs = np.zeros(replicas.parameters.shape, dtype=np.int64)
         temperatures = np.zeros((1, temperature_groups(self.topology).count))
         schedule, prices = self.schedule(temperatures), self.prices
-        if not is_soft:
+        if not is_soft and self.credit is None:
             prices = prices._replace(softness=np.zeros_like(prices.softness))
         self._for_each(
-            replicas, lambda r, one: self._anneal_one(one, 0, schedule, prices, costs[r])
+            replicas, lambda r, one: self._anneal_one(r, one, 0, schedule, prices, costs[r])
         )
+        if self.credit is not None and not is_soft:
+            costs //= self.credit.widths(prices)[self._neuron_of_parameter()]
         return costs
 
     def anneal(self, replicas: Any, energies: NDArray[np.int64], schedule: VisitSchedule) -> None:
         """Make the visits of a schedule and update energies, unless neurons are soft."""
         settings = schedule, self.prices, np.zeros(0, dtype=np.int64)
         energies[:] = self._for_each(
-            replicas, lambda r, one: self._anneal_one(one, energies[r], *settings)
+            replicas, lambda r, one: self._anneal_one(r, one, energies[r], *settings)
         )
 
     def _anneal_one(
-        self, one: Replica, energy: int, schedule: VisitSchedule, prices: Prices, costs: IntVector
+        self,
+        number: int,
+        one: Replica,
+        energy: int,
+        schedule: VisitSchedule,
+        prices: Prices,
+        costs: IntVector,
     ) -> int:
+        if self.credit is not None:
+            task = self.examples, prices
+            self.credit.anneal(self.wiring, task, number, one, schedule, costs)
+            return 0
         problem = self.tables, (self.examples, prices)
         scratch = self.kernels.new_scratch(self.wiring, one, costs)
         shared = self.wiring.shared if len(self.wiring.shared) else None
@@ -171,12 +195,16 @@ class PackedExamples:
         """Return all visits at temperatures in units of energy (a row for each sweep x groups)."""
         groups = temperature_groups(self.topology)
         of_visit = np.concatenate([groups.of_neuron[self.wiring.order], groups.of_shared])
+        if self.credit is not None:
+            of_visit = self.credit.temperature_groups()
         last = len(temperatures) * self.visit_count
         return VisitSchedule(temperatures / self.unit, of_visit, 0, last, NO_TARGET)
 
     @property
     def visit_count(self) -> int:
-        """Visits of a sweep: every neuron, every weight of several arcs."""
+        """Visits of a sweep: every neuron, every weight of several arcs; or every group."""
+        if self.credit is not None:
+            return self.credit.group_count
         return len(self.wiring.order) + len(self.wiring.shared)
 
     def _for_each(self, replicas: Any, work: Callable[[int, Any], Any]) -> list[Any]:
@@ -193,6 +221,13 @@ class PackedExamples:
     def one(self, replicas: Any, number: int) -> Any:
         """Return one of several replicas: views, not copies."""
         return Replica(*(array[number] for array in replicas))
+
+    def _neuron_of_parameter(self) -> IntVector:
+        """Return a neuron that each parameter belongs to."""
+        _, targets, parameters = arcs_with_biases(self.topology)
+        neurons = np.zeros(self.topology.weight_count + self.topology.neuron_count, dtype=np.int64)
+        neurons[parameters] = targets
+        return neurons
 
     def parameters(self, replicas: Any) -> tuple[SpinMatrix, SpinMatrix]:
         """Return weight spins and bias spins, a row for each replica."""
@@ -232,10 +267,8 @@ class PackedExamples:
         lanes.reshape(-1)[: len(weights)] = weights
         return lanes
 
-    def _sums(self, input_spins: SpinMatrix) -> NDArray[Any] | None:
-        """Return the sums of the spins of bundles, (bundles * blocks) x lanes; None without."""
-        if not len(self.wiring.tied):
-            return None
+    def _sums(self, input_spins: SpinMatrix) -> NDArray[Any]:
+        """Return the sums of the spins of bundles, (bundles * blocks) x lanes."""
         wiring, block_count = self.wiring, -(-len(input_spins) // LANES)
         first, starts = wiring.first_constant, wiring.bundle_starts
         sums = np.zeros((len(starts) - 1, block_count * LANES), dtype=self.kind)
@@ -332,7 +365,8 @@ def _kind_and_unit(
     `heaviest` is the largest weight of an example.
 
     The type is int16 if sums and changes fit in a unit that represents the margin strength closely,
-    else int32.
+    else int32. Few examples of classes have the same unit in int32, so that a classifier that
+    compares designs on a small table compiles kernels for one type.
     """
     whole = 1.0 if cost.target_margin is None else 0.5  # an odd target gives halves
     gamma = float(problem.margin_strength) / whole
@@ -342,7 +376,8 @@ def _kind_and_unit(
     if largest < 2**15 and finest_small >= 1:
         parts, error = _closest(gamma, finest_small)
         if error <= CLOSE * gamma:
-            return np.int16, whole / parts
+            is_small = cost.target_margin is not None and problem.example_count <= FEW
+            return np.int32 if is_small else np.int16, whole / parts
     if gamma.is_integer():
         return np.int32, whole
     parts = 2 ** int(np.log2(min(finest, FINEST)))
@@ -401,12 +436,30 @@ def _most_change(problem: TrainingProblem, cost: Cost) -> float:
     else:  # a lead moves by twice the steps of both counts; half of it is energy
         violation, own = outputs * at_most_each + at_most_all, outputs
     margins = gamma * _moves_of_margins(topology, cost.margin_cap)
+    if cost.has_soft_credit:
+        violation, margins = _most_push(topology, cost), 0.0
     most = violation + 2 * own + margins + 4 * gamma
     if cost.softness:  # in 1 / 2S; from a step down to a step up the probability of +1 moves by 4
         softest = _softness(topology, cost)[: topology.hidden_count].max(initial=0)
         most = 4 * (violation + 2 * own + margins) + 8 * softest * gamma
-    steps = int(np.diff(tables_of(topology)[0].bundle_starts).max(initial=1))
+    steps = _most_steps(tables_of(topology)[0])
     return float(steps * max(most, 4 * own * _lead_softness(cost)))
+
+
+def _most_push(topology: Topology, cost: Cost) -> int:
+    """Return a bound on the pushes of neurons that outputs read; others are clipped to it."""
+    is_last = topology.target_of >= topology.outputs.start
+    arcs = np.bincount(topology.source_of[is_last], minlength=topology.node_count)
+    most = int(arcs[topology.input_count :].max(initial=1))
+    return 2 * most if cost.target_margin is None else 2 * 2 * most
+
+
+def _most_steps(wiring: Wiring) -> int:
+    """Return the most steps of a count at once: those of a bundle, perhaps with a threshold's."""
+    sizes = np.diff(wiring.bundle_starts)
+    alone = int(sizes.max(initial=1))
+    is_pair = len(sizes) > 0 and wiring.with_threshold.any()
+    return alone + int(sizes[wiring.first_constant :].max(initial=0)) if is_pair else alone
 
 
 def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
@@ -415,6 +468,11 @@ def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
     if cost.softness:
         roots = np.sqrt(_squares_of_moves(topology)[: topology.hidden_count])
         softness[: topology.hidden_count] = np.maximum(1, np.rint(cost.softness * roots))
+        if cost.has_soft_credit:  # neurons that share weights are visited together
+            groups = group_of_neurons(topology)
+            widest = np.zeros(topology.neuron_count, dtype=np.int64)
+            np.maximum.at(widest, groups, softness)
+            softness = widest[groups]
     softness[topology.hidden_count :] = _lead_softness(cost)
     return softness
 

@@ -123,7 +123,7 @@ class TemperatureGroups:
     count: int
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=12)
 def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
     """Return the wiring and the cones of a topology. Neurons are numbered from 0."""
     count, arc_counts = topology.neuron_count, np.bincount(topology.weight_of)
@@ -177,8 +177,7 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
         wide_row_of=wide_row_of,
         wide_inputs=wide_inputs,
         plane_count=int(planes[sources < topology.input_count].max(initial=0)) + 1,
-        with_threshold=_with_threshold(topology, targets[sources == topology.node_count])
-        & ~is_tied,
+        with_threshold=_with_threshold(topology, targets[sources == topology.node_count]),
     )
     return wiring, _cones(topology, listed, wiring.order, is_shared)
 

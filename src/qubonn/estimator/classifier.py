@@ -5,8 +5,8 @@ X, y -> binariser, code book, committee -> classes and their probabilities.
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from qubonn import __version__
-from qubonn.checks import SpinMatrix, require_count, require_strength
-from qubonn.encoding import CodeBook, Thermometer
-from qubonn.encoding.automatic import encoded, is_sparse, spin_blocks
-from qubonn.encoding.labels import require_classes
+from qubonn.checks import require_count, require_strength
+from qubonn.encoding import Thermometer
+from qubonn.encoding.automatic import is_sparse, spin_blocks
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
 from qubonn.estimator.designs import CANDIDATES, FEWEST, PLAIN, Choice, Design, Examples, choose
 from qubonn.estimator.examples import (
+    LabelledRows,
     checked_examples,
     checked_inputs,
     example_weights,
-    repeated,
 )
 from qubonn.estimator.members import (
     Member,
@@ -39,7 +38,7 @@ from qubonn.estimator.members import (
     root_seed,
     train_members,
 )
-from qubonn.estimator.plan import Encoding, flattened, layer_sizes
+from qubonn.estimator.plan import Encoding, Encodings, flattened, layer_sizes
 from qubonn.formulation import TrainingProblem
 from qubonn.stopping import Watch
 from qubonn.topology import Topology
@@ -60,10 +59,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     hidden : "auto", int or tuple of int
         Neurons in each hidden layer. With "auto" a few designs are compared on examples left out
-        of training, and the best is used: up to 64 neurons with weights of 2, 3 or 5 levels, or
-        none with 16, thresholds, and different amounts of decay. It is 64 plain neurons if there
-        are fewer than 60 examples, if `X` are images, or if levels, topology, dropout or solver
-        are given.
+        of training, and the best is used: up to 128 neurons with weights of 2, 3 or 5 levels, or
+        none with up to 65, thresholds, and different amounts of decay. It is 64 plain neurons if
+        there are fewer than 60 examples, if `X` are images, or if levels, topology, dropout or
+        solver are given.
     weight_levels, threshold_levels : "auto", int or tuple of int
         Number of values of a weight, and of a neuron's threshold, in all layers or in each layer
         after the inputs; 2 are -1 and +1, as in the paper. See `Topology.dense`. "auto" is chosen
@@ -86,9 +85,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
         get a threshold between any two; other columns get thresholds at quantiles, up to 31 per
-        column and about 256 in all, or 640 if the design has levels, or 255 and 2,048 if it has no
-        hidden layer, but at least one per column. An int is the number of thresholds per column. A
-        word has a spin of its own, and so have the missing cells of a column.
+        column and about 256 in all, or 63 and 1,024 if the design has no hidden layer, but at least
+        one per column. Designs whose thresholds share weights have up to 31 per column, at equal
+        distances. An int is the number of thresholds per column. A word has a spin of its own, and
+        so have the missing cells of a column.
     label_code : {"auto", "one_hot", "gray_code"} or CodeBook
         How classes become outputs. "auto" is one-hot: the largest output is the prediction.
     margin_strength : float
@@ -104,8 +104,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Weights of the classes, as everywhere in scikit-learn. They multiply the energies of the
         examples, and so do the `sample_weight` of `fit`.
     committee_size : "auto" or int
-        Number of networks that vote. "auto" is 10, or 1 if a network without hidden layer is chosen
-        by `hidden`, which gains little by voting.
+        Number of networks that vote. "auto" is 10 for plain networks; for others that are chosen
+        by `hidden` it is 4, or 1 without hidden layer, which gains little by voting.
     time_limit : float, optional
         Seconds for `fit`. "auto" then cools faster if necessary, and members that cannot start in
         time are left out. The first compilation of the kernels on a machine is not counted.
@@ -257,11 +257,13 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> "QuboClassifier":
         if self.committee_size != "auto":
             require_count("committee_size", self.committee_size)
+        require_strength("margin_strength", self.margin_strength)
         watch = Watch(time_limit=self.time_limit)
         kept = self._members_to_keep()
         seed = root_seed(self.random_state)
-        plan = self._plan(X, y, sample_weight, classes, kept, seed, watch)
-        encoding, problem, recipe, shift, calibration = plan
+        examples = self._given(X, y, sample_weight, classes, is_new=not kept)
+        plan = self._plan(examples, is_new=not kept, seed=seed, watch=watch)
+        problem, recipe = plan.problem, plan.recipe
         size = recipe.design.size_of(self.committee_size)
         _require_missing(kept, size)
         seeds = member_seeds(seed, size)
@@ -280,11 +282,11 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         design = recipe.design if self.topology is None else None
         set_fitted(
             self,
-            encoding,
+            plan.encoding,
             members,
-            shift=shift,
+            shift=plan.shift,
             design=design,
-            calibration=calibration,
+            calibration=plan.calibration,
             is_interrupted=is_interrupted,
             example_count=problem.example_count // recipe.copy_count,
             version=__version__,
@@ -347,82 +349,59 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return {}
         return {member.number: member for member in self.members_ if member.is_complete}
 
-    def _plan(
+    def _given(
         self,
         X: Any,
         y: ArrayLike,
         sample_weight: ArrayLike | None,
-        all_classes: ArrayLike | None,
-        kept: dict[int, Member],
-        seed: int,
-        watch: Watch,
-    ) -> tuple[Encoding, TrainingProblem, Recipe, int, Calibration]:
-        """Return what to train, how, by how many pixels images are shifted, and a calibration."""
+        classes: ArrayLike | None,
+        *,
+        is_new: bool,
+    ) -> LabelledRows:
+        """Return the checked examples; unless `is_new`, `y` must hold the classes that are kept."""
         rows, image_shape = flattened(X, self.image_shape)
-        numbers, labels = checked_examples(self, rows, y, reset=not kept)
+        numbers, labels = checked_examples(self, rows, y, reset=is_new)
         weights = example_weights(self.class_weight, labels, sample_weight)
-        to_fit = numbers
-        if weights is not None:
-            is_used = np.flatnonzero(weights)
-            numbers, labels, weights = numbers[is_used], labels[is_used], weights[is_used]
-            to_fit = numbers[repeated(weights)]
-        if all_classes is None:
-            classes, class_of = require_classes(labels, self.classes_ if kept else None)
-        else:
-            classes, _ = require_classes(np.asarray(all_classes))
-            class_of = CodeBook.one_hot(classes).class_numbers(labels)
+        kept = None if is_new else self.classes_
+        return LabelledRows.of(numbers, labels, weights, image_shape, classes=classes, kept=kept)
+
+    def _plan(self, examples: LabelledRows, *, is_new: bool, seed: int, watch: Watch) -> "Plan":
+        """Return what to train, and how; unless `is_new`, as the members that are kept."""
         codes = {"binariser": self.binariser, "label_code": self.label_code}
-        if kept:
-            codes = {"binariser": self.binariser_, "label_code": self.code_book_}
         design = self._given_design()
-        if kept and self._is_automatic and self.design_ is not None:
-            design = self.design_
-
-        @cache
-        def encoding_of(design: Design) -> Encoding:
-            return Encoding.fit(
-                to_fit,
-                classes,
-                image_shape,
-                design.hidden,
-                self.topology,
-                **codes,
-                weight_levels=design.weight_levels,
-                threshold_levels=design.threshold_levels,
-                all_spins=design.spins,
-                column_spins=design.column_spins,
-                is_grouped=design.is_grouped,
-            )
-
-        encoding = encoding_of(design)
+        if not is_new:
+            codes = {"binariser": self.binariser_, "label_code": self.code_book_}
+            if self._is_automatic and self.design_ is not None:
+                design = self.design_
+        encodings = Encodings(examples, self.topology, **codes)
+        encoding = encodings.of(design)
+        image_shape, count = examples.image_shape, len(examples.class_of)
         dropout = dropout_for(self.dropout, encoding.topology)
         is_auto = isinstance(self.solver, str) and self.solver == "auto" and dropout is None
         is_usual = self.topology is None and is_auto
-        shift = shift_for(self.shifts, image_shape, len(class_of), is_usual=is_usual)
-        if kept:
+        shift = shift_for(self.shifts, image_shape, count, is_usual=is_usual)
+        calibration = NO_CALIBRATION
+        if not is_new:
             shift = self._kept_shift(encoding.topology, shift, is_image=image_shape is not None)
-        shown = with_shifts(numbers, class_of, image_shape, shift)
-        copied = None if weights is None else np.tile(weights, copy_count(shift))
-        strengths: dict[str, Any] = {"margin_strength": self.margin_strength}
-        strengths["example_weights"] = copied
-        problem = encoding.problem(*shown, **strengths)
-        calibration = self.calibration_ if kept else NO_CALIBRATION
-        if is_auto and not kept:
+            calibration = self.calibration_
+        elif is_auto:
             is_open = is_usual and image_shape is None and self._is_automatic
-            is_numeric = isinstance(encoding.binariser, Thermometer) and not is_sparse(numbers)
-            candidates = [one for one in CANDIDATES if is_numeric or not one.is_grouped]
-            designs = candidates if is_open else [design]
-            choice = self._choice(designs, encoding_of, (numbers, class_of, weights), seed, watch)
-            calibration = choice.calibration
-            if choice.design != design:
-                design = choice.design
-                encoding = encoding_of(design)
-                problem = encoding.problem(*shown, **strengths)
+            designs = _candidates(encoding, examples) if is_open else [design]
+            choice = self._choice(designs, encodings, seed, watch)
+            design, calibration = choice.design, choice.calibration
+            encoding = encodings.of(design)
+        problem = encoding.problem(
+            *with_shifts(examples.numbers, examples.class_of, image_shape, shift),
+            margin_strength=self.margin_strength,
+            example_weights=None
+            if examples.weights is None
+            else np.tile(examples.weights, copy_count(shift)),
+        )
         is_alone = self.committee_size == 1
         recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift), design)
         if is_usual:
             problem = design.with_decay(problem, recipe.default_engine(problem))
-        return encoding, problem, recipe, shift, calibration
+        return Plan(encoding, problem, recipe, shift, calibration)
 
     @property
     def _is_automatic(self) -> bool:
@@ -451,38 +430,26 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Design(**given)
 
     def _choice(
-        self,
-        designs: Sequence[Design],
-        encoding_of: Callable[[Design], Encoding],
-        given: tuple[Any, NDArray[np.int64], NDArray[Any] | None],
-        seed: int,
-        watch: Watch,
+        self, designs: Sequence[Design], encodings: Encodings, seed: int, watch: Watch
     ) -> Choice:
-        """Return the best of the designs for numbers, classes and weights, and its calibration."""
-        numbers, class_of, weights = given
-        spins: dict[tuple[int, int, bool], SpinMatrix] = {}  # by the numbers of thresholds
-
-        def spins_for(design: Design) -> SpinMatrix:
-            key = design.spins, design.column_spins, design.is_grouped
-            if key not in spins:
-                spins[key] = encoded(encoding_of(design).binariser, numbers)
-            return spins[key]
-
-        encoding = encoding_of(designs[0])
+        """Return the best of the designs, and its calibration."""
+        examples, encoding = encodings.examples, encodings.of(designs[0])
         if self.time_limit is not None:
-            problem = encoding.problem(numbers, class_of)
+            problem = encoding.problem(examples.numbers, examples.class_of)
             engine = designs[0].engine(problem, encoding.book.reading, is_alone=False)
             compile_kernels(engine, problem)
             watch.restart()
-
-        def topology_for(design: Design) -> Topology:
-            return encoding_of(design).topology
-
-        examples = Examples(spins_for, topology_for, class_of, encoding.book, weights)
-        is_shown = bool(self.verbose) and len(class_of) >= FEWEST and len(designs) > 1
+        compared = Examples(
+            encodings.spins_of,
+            encodings.topology_of,
+            examples.class_of,
+            encoding.book,
+            examples.weights,
+        )
+        is_shown = bool(self.verbose) and len(examples.class_of) >= FEWEST and len(designs) > 1
         with reporting(is_shown, f"comparing {len(designs)} designs") as report:
             seconds = watch.seconds_left * COMPARING_SHARE
-            return choose(designs, examples, seed=seed, seconds=seconds, report=report)
+            return choose(designs, compared, seed=seed, seconds=seconds, report=report)
 
     def _kept_shift(self, topology: Topology, shift: int, *, is_image: bool) -> int:
         """Return the shift of the members that are kept, or raise if they are not comparable."""
@@ -528,6 +495,23 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Underfitted,
             stacklevel=4,
         )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train, and how; by how many pixels images are shifted, and how votes count."""
+
+    encoding: Encoding
+    problem: TrainingProblem
+    recipe: Recipe
+    shift: int
+    calibration: Calibration
+
+
+def _candidates(encoding: Encoding, examples: LabelledRows) -> list[Design]:
+    """Return the designs to compare; thresholds share weights only if all columns are numbers."""
+    is_numeric = isinstance(encoding.binariser, Thermometer) and not is_sparse(examples.numbers)
+    return [one for one in CANDIDATES if is_numeric or one.segments is None]
 
 
 def _require_missing(kept: dict[int, Member], size: int) -> None:

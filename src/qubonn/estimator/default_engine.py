@@ -4,12 +4,13 @@ TrainingProblem, reading -> ForwardAnnealing, set by the number of examples and 
 """
 
 from dataclasses import replace
-from math import pow
+from math import pow, prod
 
 import numpy as np
 
 from qubonn.encoding import Reading
 from qubonn.engines import ForwardAnnealing, GrowingBatches
+from qubonn.engines.credit import CreditKind, uses_soft_credit
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 
@@ -18,6 +19,11 @@ from qubonn.topology import Topology
 SWEEPS, QUENCH_SWEEPS = 40, 5
 FEW = 40  # examples; with fewer, members of a committee keep a little heat
 HOTTEST, COLDEST = 0.03, 0.3  # factors of the measured temperatures; soft neurons need little heat
+# With soft credit: factors of softness and lead, least values, a factor of both temperatures.
+DEEP_SOFTNESS, DEEP_LEAD, LEAST_DEEP = 1.35, 1.95, (0.9, 4.2)
+SHARED_SOFTNESS, LEAST_SHARED = 2.1, 0.9  # of convolutions
+CREDIT_HEAT, CREDIT_SWEEPS = 0.33, 20
+CREDIT_WIDTH = 48  # neurons in every hidden layer; in narrower ones exact credit is better
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
 MOST_LEAD = 0.8  # of the number of arcs into an output; the largest possible lead is twice that
@@ -32,18 +38,24 @@ def engine_for(
     all_count = max(problem.example_count, round(float(problem.weight_of_example.sum())))
     count, is_shifted = all_count // copy_count, copy_count > 1
     softness, lead = _softness_and_lead(count, is_alone=is_alone, is_shifted=is_shifted)
-    last = max(FIRST_BATCH, all_count // 2)
+    last, heat, sweeps = max(FIRST_BATCH, all_count // 2), 1.0, SWEEPS
+    credit: CreditKind = "auto" if _is_wide(topology) else "exact"
+    if uses_soft_credit(topology, credit, is_soft=True):
+        is_shared = topology.weight_count < topology.arc_count
+        heat, sweeps = CREDIT_HEAT, CREDIT_SWEEPS
+        softness, lead = _with_credit(softness, lead, is_shared=is_shared)
     return ForwardAnnealing(
         replica_count=1,
-        sweep_count=min(20, max(5, count // 5)) if is_shifted else SWEEPS,
+        sweep_count=min(20, max(5, count // 5)) if is_shifted else sweeps,
         quench_sweeps=QUENCH_SWEEPS if is_alone or count >= FEW else 0,
         reading=reading,
         target_margin=target_margin(topology, lead) if reading == "largest" else None,
         margin_cap=max(2, round(CAP * _root(topology, is_output=False))),
         softness=softness,
+        credit=credit,
         batches=GrowingBatches(first=FIRST_BATCH, last=last) if all_count > MANY else None,
-        hottest=HOTTEST,
-        coldest=COLDEST,
+        hottest=heat * HOTTEST,
+        coldest=heat * COLDEST,
         thread_count=1,
     )
 
@@ -67,6 +79,23 @@ def _softness_and_lead(count: int, *, is_alone: bool, is_shifted: bool) -> tuple
     if not is_alone:
         return 0.65 * softness, 0.55 * lead
     return (1.3 * softness, 0.85 * lead) if count < FEW else (softness, 0.65 * lead)
+
+
+def _with_credit(softness: float, lead: float, *, is_shared: bool) -> tuple[float, float]:
+    """Return softness and lead for deep networks, or for those that share weights."""
+    if is_shared:
+        return max(SHARED_SOFTNESS * softness, LEAST_SHARED), lead
+    return max(DEEP_SOFTNESS * softness, LEAST_DEEP[0]), max(DEEP_LEAD * lead, LEAST_DEEP[1])
+
+
+def _is_wide(topology: Topology) -> bool:
+    """Return whether every hidden layer has enough neurons for soft credit."""
+    if topology.layer_shapes is not None:
+        sizes = [prod(shape) for shape in topology.layer_shapes[1:-1]]
+    else:
+        hidden = (nodes[nodes < topology.outputs.start] for nodes in topology.levels())
+        sizes = [len(nodes) for nodes in hidden if len(nodes)]
+    return min(sizes, default=0) >= CREDIT_WIDTH
 
 
 def _root(topology: Topology, *, is_output: bool) -> float:

@@ -46,7 +46,8 @@ class Design:
     None; `output_softness` is that of leads. `decay` is in units of the energy changes of random
     networks, which grow with the number of examples. Where the binariser is "auto", `spins` is
     about the number of thresholds of all columns together, and `column_spins` the most of a column;
-    with `is_grouped` those of a column of numbers are at equal distances and share their weights.
+    with `segments` those of a column of numbers are at equal distances, and those of each of this
+    number of parts share their weights: a piecewise linear function of the column.
     `members` is the size of a committee that is not given.
     """
 
@@ -61,7 +62,19 @@ class Design:
     column_spins: int = COLUMN_SPINS
     sweeps: int | None = None
     members: int = 10
-    is_grouped: bool = False
+    segments: int | None = None
+
+    @property
+    def layout(self) -> "Design":
+        """Return a design of the same encoder and topology, the same for all of them."""
+        return Design(
+            hidden=self.hidden,
+            weight_levels=self.weight_levels,
+            threshold_levels=self.threshold_levels,
+            spins=self.spins,
+            column_spins=self.column_spins,
+            segments=self.segments,
+        )
 
     def size_of(self, committee_size: int | str) -> int:
         """Return the number of networks that vote, "auto" or given."""
@@ -89,6 +102,8 @@ class Design:
         return replace(problem, decay_strength=self.decay * float(sizes[0]) / 4)
 
 
+ALL_EVEN, COLUMN_EVEN = 2_048, 31  # thresholds at equal distances
+
 # Chosen on the tuning tables of benchmarks/tables; docs/when_to_use.md has measurements on others.
 PLAIN = Design()
 LINEAR = Design(
@@ -98,31 +113,46 @@ LINEAR = Design(
     output_softness=1.0,
     lead=1.0,
     decay=0.03,
-    spins=2_048,
-    column_spins=255,
+    spins=1_024,
+    column_spins=63,
     sweeps=20,
     members=1,
 )
-FIVE_LEVELS = Design(
-    weight_levels=(5, 4), threshold_levels=(33, 2), softness=0.5, decay=0.1, spins=640
+THREE_LEVELS = Design(
+    weight_levels=(3, 4), threshold_levels=(17, 2), softness=0.5, spins=256, members=4
 )
+FIVE_LEVELS = replace(THREE_LEVELS, weight_levels=(5, 4), threshold_levels=(33, 2), decay=0.1)
+CURVES = replace(
+    LINEAR,
+    weight_levels=33,
+    threshold_levels=513,
+    decay=0.01,
+    segments=8,
+    spins=ALL_EVEN,
+    column_spins=COLUMN_EVEN,
+)
+SLOPES = replace(CURVES, weight_levels=65, decay=0.0, segments=1)
 GROUPED = Design(
-    hidden=(256,),
-    weight_levels=(5, 3),
+    hidden=(128,),
+    weight_levels=5,
     threshold_levels=(33, 2),
     softness=0.15,
-    lead=3.0,
-    decay=0.1,
-    spins=2_048,
+    lead=2.0,
+    decay=0.15,
     sweeps=40,
     members=4,
-    is_grouped=True,
+    segments=1,
+    spins=ALL_EVEN,
+    column_spins=COLUMN_EVEN,
 )
 CANDIDATES = (
     PLAIN,
     LINEAR,
-    replace(LINEAR, decay=0.01),
-    replace(FIVE_LEVELS, weight_levels=(3, 4), threshold_levels=(17, 2), decay=0.0),
+    replace(LINEAR, decay=0.1),
+    CURVES,
+    replace(CURVES, decay=0.001, column_spins=63),
+    SLOPES,
+    THREE_LEVELS,
     FIVE_LEVELS,
     replace(FIVE_LEVELS, hidden=(32,), decay=0.3),
     GROUPED,
@@ -190,9 +220,7 @@ def choose(
         new: Held = {}
         for design in compared:
             problem = examples.problem(design, shown)
-            members = COMPARED_MEMBERS if design.hidden and len(designs) > 1 else 1
-            seeds = [seed + number + 1_000 * member for member in range(members)]
-            networks = _networks(design, problem, examples.book, seeds, watch)
+            networks = _networks(design, problem, examples.book, seed + number, watch)
             if networks is None:
                 return _chosen(found or new, rows if found else left_out, designs, examples)
             committee = Committee(networks, examples.book.reading)
@@ -245,23 +273,19 @@ def _is_ahead(left: NDArray[Any], right: NDArray[Any], errors: float) -> bool:
 
 
 def _networks(
-    design: Design, problem: TrainingProblem, book: CodeBook, seeds: Sequence[int], watch: Watch
-) -> list[BinaryNetwork] | None:
-    """Return networks that are trained quickly; None if the time is over before all are."""
+    design: Design, problem: TrainingProblem, book: CodeBook, seed: int, watch: Watch
+) -> Sequence[BinaryNetwork] | None:
+    """Return networks that are trained quickly; None if the time is over before they are."""
     engine = design.engine(problem, book.reading, is_alone=False)
     problem = design.with_decay(problem, engine)
-    engine = replace(engine, sweep_count=COMPARED_SWEEPS)
-    networks = []
-    for seed in seeds:
-        left = watch.seconds_left
-        if left <= 0:
-            return None
-        limit = left if left < inf else None
-        result = uninterrupted(train(problem, engine, seed=seed, time_limit=limit))
-        if result.stop is Stop.TIME_LIMIT:
-            return None
-        networks.append(result.network)
-    return networks
+    members = COMPARED_MEMBERS if design.hidden else 1
+    engine = replace(engine, sweep_count=COMPARED_SWEEPS, replica_count=members, thread_count=None)
+    left = watch.seconds_left
+    if left <= 0:
+        return None
+    limit = left if left < inf else None
+    result = uninterrupted(train(problem, engine, seed=seed, time_limit=limit))
+    return None if result.stop is Stop.TIME_LIMIT else result.networks
 
 
 def _folds(

@@ -3,6 +3,7 @@
 X, y, weights -> a matrix of numbers, CSR or Cells, labels, and weights that are positive.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from qubonn.checks import require_weights
+from qubonn.encoding import CodeBook
 from qubonn.encoding.automatic import as_table
 from qubonn.encoding.cells import as_matrix, is_plain
+from qubonn.encoding.labels import require_classes
 from qubonn.errors import ShapeError
 
 MOST_REPEATED = 20  # mean of whole weights
@@ -57,6 +60,47 @@ def example_weights(
         products = weights * compute_sample_weight(class_weight, labels)
         weights = require_weights("class_weight x sample_weight", products, count=len(labels))
     return None if (weights == 1).all() else weights
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Checked examples of positive weight, and the classes that they may have."""
+
+    numbers: Any  # a matrix, CSR or Cells
+    class_of: NDArray[np.int64]
+    classes: NDArray[Any]
+    weights: NDArray[Any] | None
+    image_shape: tuple[int, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        numbers: Any,
+        labels: NDArray[Any],
+        weights: NDArray[Any] | None,
+        image_shape: tuple[int, ...] | None,
+        *,
+        classes: Any = None,
+        kept: NDArray[Any] | None = None,
+    ) -> "LabelledRows":
+        """Leave out examples of weight 0, and number the classes, which may be more than occur.
+
+        Without `classes` they are those of the labels, and must be those that are `kept`.
+        """
+        if weights is not None:
+            used = np.flatnonzero(weights)
+            numbers, labels, weights = numbers[used], labels[used], weights[used]
+        if classes is None:
+            classes, class_of = require_classes(labels, kept)
+        else:
+            classes, _ = require_classes(np.asarray(classes))
+            class_of = CodeBook.one_hot(classes).class_numbers(labels)
+        return cls(numbers, class_of, classes, weights, image_shape)
+
+    @property
+    def numbers_to_fit(self) -> Any:
+        """The numbers, those of each example as often as its weight, about."""
+        return self.numbers if self.weights is None else self.numbers[repeated(self.weights)]
 
 
 def repeated(weights: NDArray[Any]) -> NDArray[np.int64]:

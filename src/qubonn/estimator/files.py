@@ -65,7 +65,7 @@ def load(path: str | os.PathLike[str]) -> "BinaryNetwork | Committee | QuboClass
     if "classifier" in arrays:
         with reading(path, "classifier"):
             return _classifier(arrays)
-    if "committee_reading" in arrays:
+    if {"committee_reading", "committee_vote"} & set(arrays):
         with reading(path, "committee"):
             return committee_of(arrays)
     with reading(path, "network"):
@@ -167,6 +167,9 @@ def _design(plain: Any) -> Design | None:
     if plain is None:
         return None
     names = {field.name for field in fields(Design)}
+    if isinstance(plain, dict) and "is_grouped" in plain:  # older files
+        plain = plain | {"segments": 1 if plain["is_grouped"] else None}
+        del plain["is_grouped"]
     if not isinstance(plain, dict) or not set(plain) <= names:  # older files lack some
         raise FileFormatError(f"design must have {', '.join(sorted(names))}; got {shown(plain)}")
     values: dict[str, Any] = {

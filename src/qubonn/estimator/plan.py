@@ -6,18 +6,24 @@ X, y -> Encoding (encoder, code book, topology) -> TrainingProblem.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import require_count
+from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
 from qubonn.encoding.automatic import encoded, fit_binariser
 from qubonn.encoding.labels import book_for
 from qubonn.errors import RangeError, ShapeError, TopologyError
+from qubonn.estimator.designs import Design
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
+
+if TYPE_CHECKING:  # imports scikit-learn, which models do not need
+    from qubonn.estimator.examples import LabelledRows
+
+MOST_SEGMENTS = 256  # of all columns together
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,23 +47,23 @@ class Encoding:
         label_code: Any,
         weight_levels: Any = 2,
         threshold_levels: Any = 2,
-        is_grouped: bool = False,
+        segments: int | None = None,
         **spins: int,
     ) -> "Encoding":
         """Choose encoder, code book and topology; arguments are as `QuboClassifier` has them.
 
         `numbers` are a matrix, CSR or Cells. `spins` are the numbers of thresholds that
         `fit_binariser` may choose. If `threshold_levels` is None, a neuron's threshold has one
-        level more than twice the inputs. With `is_grouped` the thresholds of a column of numbers
-        are at equal distances and share their weights. A network with convolutions needs one spin
-        for each pixel and channel.
+        level more than twice the inputs. With `segments` the thresholds of a column of numbers are
+        at equal distances, and those of each of its segments share their weights. A network with
+        convolutions needs one spin for each pixel and channel.
         """
         encoder = fit_binariser(
             binariser,
             numbers,
             is_image=image_shape is not None,
             is_planar=isinstance(topology, str) and "conv" in topology.lower(),
-            is_even=is_grouped,
+            is_even=segments is not None,
             **spins,
         )
         book = book_for(label_code, classes)
@@ -65,8 +71,8 @@ class Encoding:
         if threshold_levels is None:
             threshold_levels = wide_threshold(inputs)
         levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
-        if is_grouped and isinstance(encoder, Thermometer):
-            levels |= _groups(encoder, weight_levels)
+        if segments is not None and isinstance(encoder, Thermometer):
+            levels |= _groups(encoder, segments, weight_levels)
         return cls(encoder, book, _topology(hidden, topology, inputs, book.spin_count, **levels))
 
     def problem(
@@ -81,20 +87,66 @@ class Encoding:
         return f"Encoding({spins}, {self.book.spin_count} for {len(self.book.classes)} classes)"
 
 
+class Encodings:
+    """The encodings of designs for the same examples; each is fitted, and its spins made, once."""
+
+    def __init__(self, examples: "LabelledRows", topology: Any, **codes: Any) -> None:
+        self.examples, self.topology, self.codes = examples, topology, codes
+        self._found: dict[Design, Encoding] = {}
+        self._spins: dict[tuple[int, int, int | None], SpinMatrix] = {}
+
+    def of(self, design: Design) -> Encoding:
+        """Return the encoding of a design."""
+        layout, examples = design.layout, self.examples
+        if layout not in self._found:
+            self._found[layout] = Encoding.fit(
+                examples.numbers_to_fit,
+                examples.classes,
+                examples.image_shape,
+                layout.hidden,
+                self.topology,
+                **self.codes,
+                weight_levels=layout.weight_levels,
+                threshold_levels=layout.threshold_levels,
+                all_spins=layout.spins,
+                column_spins=layout.column_spins,
+                segments=layout.segments,
+            )
+        return self._found[layout]
+
+    def spins_of(self, design: Design) -> SpinMatrix:
+        """Return the input spins of all examples."""
+        key = design.spins, design.column_spins, design.segments
+        if key not in self._spins:
+            self._spins[key] = encoded(self.of(design).binariser, self.examples.numbers)
+        return self._spins[key]
+
+    def topology_of(self, design: Design) -> Topology:
+        """Return the topology of a design."""
+        return self.of(design).topology
+
+
 def wide_threshold(inputs: int | tuple[int, ...]) -> int:
     """Return the levels of a threshold that follows the weights of all inputs."""
     return 2 * int(np.prod(inputs)) + 1
 
 
-def _groups(encoder: Thermometer, weight_levels: Any) -> dict[str, Any]:
-    """Return groups for the thresholds of each column, and a step of thresholds.
+def _groups(encoder: Thermometer, segments: int, weight_levels: Any) -> dict[str, Any]:
+    """Return groups of neighbouring thresholds of each column, and a step of thresholds.
 
-    That is a sixteenth of the standard deviation of the pre-activations of random networks.
+    A column has fewer than `segments` groups if columns are many. The step is a sixteenth of the
+    standard deviation of the pre-activations of random networks.
     """
-    width = encoder.spin_count / encoder.column_count
-    arcs = encoder.column_count * (np.ravel(weight_levels)[0] - 1)
-    step = max(1, round(0.4 * width * float(arcs) ** 0.5 / 16))
-    return {"input_groups": encoder.column_of, "threshold_step": step}
+    segments = max(1, min(segments, MOST_SEGMENTS // encoder.column_count))
+    column_of = encoder.column_of
+    counts = np.bincount(column_of, minlength=encoder.column_count)
+    ranks = np.arange(len(column_of)) - np.append(0, np.cumsum(counts))[column_of]
+    groups = column_of * segments + ranks * segments // counts[column_of]
+    width = np.bincount(groups)
+    arcs = np.ravel(weight_levels)[0] - 1
+    deviation = 0.4 * float(arcs * (width**2).sum()) ** 0.5
+    groups = np.unique(groups, return_inverse=True)[1]
+    return {"input_groups": groups, "threshold_step": max(1, round(deviation / 16))}
 
 
 def flattened(X: Any, image_shape: object) -> tuple[Any, tuple[int, ...] | None]:
