@@ -176,6 +176,7 @@ SCORED: dict[str, Source] = {
     "linear": linear_rule,
     "clusters-4": partial(classification, 20_000, 40, 4),
     "clusters-25": partial(classification, 1_500, 20, 25),
+    "compact-25": partial(clusters, 0, (1_500, 20), 25, n_informative=10, n_clusters_per_class=1),
     "text-300": partial(Corpus(seed=0).tfidf, 300),
     "text-1000": partial(Corpus(seed=0).tfidf, 1_000),
     "text-3000": partial(Corpus(seed=0).tfidf, 3_000),
@@ -216,5 +217,12 @@ TUNING: dict[str, Source] = {
     "t-rings-3": partial(rings, 2_000, 4, 3, 121),
     "t-rings-4": partial(rings, 2_500, 8, 4, 122),
     "t-skewed": partial(skewed_rule, 2_000, 15, 8, 123),
+    "t-compact-20": partial(
+        clusters, 201, (1_200, 16), 20, n_informative=9, n_clusters_per_class=1
+    ),
+    "t-compact-30": partial(
+        clusters, 202, (2_000, 25), 30, n_informative=12, n_clusters_per_class=1
+    ),
+    "t-clusters-12": partial(clusters, 203, (1_500, 12), 12, n_informative=8),
     **_public(TUNING_PUBLIC),
 }

@@ -12,7 +12,16 @@ import qubonn as qn
 from qubonn.encoding import CodeBook
 from qubonn.errors import QubonnError, RangeError, Underfitted
 from qubonn.estimator import designs, files
-from qubonn.estimator.designs import CANDIDATES, PLAIN, Design, Examples, _folds, choose
+from qubonn.estimator.designs import (
+    CANDIDATES,
+    GROUPED,
+    PLAIN,
+    Design,
+    Examples,
+    _folds,
+    candidates,
+    choose,
+)
 from qubonn.estimator.plan import Encoding
 from qubonn.formulation import TrainingProblem
 from qubonn.training.calibration import Calibration
@@ -51,6 +60,16 @@ def problem_of(design: Design, count: int = 100) -> TrainingProblem:
     spins, class_of = parity(count, 6)
     outputs = CodeBook.one_hot([0, 1]).codewords[class_of]
     return TrainingProblem(topology_of(design, 6), spins, outputs)
+
+
+def test_many_classes_have_more_hidden_neurons_and_words_no_shared_weights() -> None:
+    assert candidates(class_count=10, is_numeric=True) == list(CANDIDATES)
+    many = candidates(class_count=11, is_numeric=True)
+    changed = [pair for pair in zip(CANDIDATES, many, strict=True) if pair[0] != pair[1]]
+    assert changed == [(GROUPED, replace(GROUPED, hidden=(256,), decay=0.1))]
+    for class_count in (2, 25):
+        words = candidates(class_count=class_count, is_numeric=False)
+        assert words == [one for one in CANDIDATES if one.segments is None]
 
 
 def test_softness_is_that_of_the_design_or_depends_on_the_examples() -> None:

@@ -22,7 +22,15 @@ from qubonn.encoding.automatic import is_sparse, spin_blocks
 from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
-from qubonn.estimator.designs import CANDIDATES, FEWEST, PLAIN, Choice, Design, Examples, choose
+from qubonn.estimator.designs import (
+    FEWEST,
+    PLAIN,
+    Choice,
+    Design,
+    Examples,
+    candidates,
+    choose,
+)
 from qubonn.estimator.examples import (
     LabelledRows,
     checked_examples,
@@ -59,7 +67,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     hidden : "auto", int or tuple of int
         Neurons in each hidden layer. With "auto" a few designs are compared on examples left out
-        of training, and the best is used: up to 128 neurons with weights of 2, 3 or 5 levels, or
+        of training, and the best is used: up to 256 neurons with weights of 2, 3 or 5 levels, or
         none with up to 65, thresholds, and different amounts of decay. It is 64 plain neurons if
         there are fewer than 60 examples, if `X` are images, or if levels, topology, dropout or
         solver are given.
@@ -509,9 +517,9 @@ class Plan:
 
 
 def _candidates(encoding: Encoding, examples: LabelledRows) -> list[Design]:
-    """Return the designs to compare; thresholds share weights only if all columns are numbers."""
     is_numeric = isinstance(encoding.binariser, Thermometer) and not is_sparse(examples.numbers)
-    return [one for one in CANDIDATES if is_numeric or one.segments is None]
+    class_count = len(encoding.book.codewords)
+    return candidates(class_count=class_count, is_numeric=is_numeric)
 
 
 def _require_missing(kept: dict[int, Member], size: int) -> None:

@@ -160,6 +160,18 @@ CANDIDATES = (
 )
 
 
+MANY_CLASSES = 10  # with more, hidden neurons whose columns have one weight each are doubled
+
+
+def candidates(*, class_count: int, is_numeric: bool) -> list[Design]:
+    """Return the designs to compare; thresholds share weights only if all columns are numbers."""
+    designs = [one for one in CANDIDATES if is_numeric or one.segments is None]
+    if class_count <= MANY_CLASSES:
+        return designs
+    wider = replace(GROUPED, hidden=(256,), decay=0.1)
+    return [wider if one == GROUPED else one for one in designs]
+
+
 Held = dict[Design, NDArray[np.float64]]  # scores of the examples left out so far
 
 
