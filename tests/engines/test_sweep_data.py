@@ -1,10 +1,13 @@
 """What a sweep sees: sizes of batches, which examples are in them, and noise on inputs."""
 
+import itertools
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from qubonn.engines import GrowingBatches, InputNoise
-from qubonn.errors import RangeError
+from qubonn.engines import GrowingBatches, InputNoise, InputShifts
+from qubonn.errors import RangeError, ShapeError
 
 
 def test_sizes_grow_by_the_same_factor_from_first_to_last() -> None:
@@ -92,3 +95,41 @@ def test_noise_inverts_and_drops_as_often_as_asked() -> None:
 def test_chances_lie_between_0_and_1(bad: dict[str, float]) -> None:
     with pytest.raises(RangeError, match="must be a probability from 0 to 1"):
         InputNoise(**bad)
+
+
+def shifted(image: NDArray[np.int8], down: int, right: int) -> NDArray[np.int8]:
+    """Return an image, channels x rows x columns, pixel by pixel; pixels outside are the edge's."""
+    found = np.empty_like(image)
+    _, height, width = image.shape
+    for channel, row, column in np.ndindex(image.shape):
+        source_row = min(max(row - down, 0), height - 1)
+        source_column = min(max(column - right, 0), width - 1)
+        found[channel, row, column] = image[channel, source_row, source_column]
+    return found
+
+
+@pytest.mark.parametrize("pixels", [1, 2])
+def test_every_image_is_shifted_as_a_whole_and_every_shift_occurs(pixels: int) -> None:
+    generator = np.random.default_rng(pixels)
+    spins = generator.choice(np.array([-1, 1], dtype=np.int8), (100, 2 * 4 * 5))
+    kept = spins.copy()
+    moved = InputShifts(shape=(2, 4, 5), pixels=pixels).disturb(spins, generator)
+    steps = range(-pixels, pixels + 1)
+    seen_count, is_explained = 0, np.zeros(100, dtype=bool)
+    for down, right in itertools.product(steps, steps):
+        expected = np.array([shifted(image, down, right) for image in spins.reshape(-1, 2, 4, 5)])
+        is_same = (moved == expected.reshape(100, -1)).all(axis=1)
+        is_explained |= is_same
+        seen_count += is_same.any()
+    assert is_explained.all()
+    assert seen_count == len(steps) ** 2
+    assert np.array_equal(spins, kept)
+
+
+def test_shifts_need_images_of_their_shape() -> None:
+    with pytest.raises(ShapeError, match="rows and columns"):
+        InputShifts(shape=(4,))
+    with pytest.raises(RangeError, match="pixels"):
+        InputShifts(shape=(4, 4), pixels=0)
+    with pytest.raises(ShapeError, match="needs 16 inputs; got 15"):
+        InputShifts(shape=(4, 4)).disturb(np.ones((2, 15), np.int8), np.random.default_rng(0))

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import qubonn as qn
 from qubonn import engines, samplers
-from qubonn.engines import InputNoise
+from qubonn.engines import InputNoise, InputShifts
 from qubonn.errors import AlphabetError, FileFormatError, FitInterrupted
 from qubonn.estimator.files import _plain, _settings_type, _value
 from qubonn.stopping import Stop
@@ -52,6 +52,10 @@ CASES: list[dict[str, Any]] = [
     {"binariser": qn.Threshold(3.0), "label_code": qn.CodeBook.gray_code([0, 1, 2])},
     {"dropout": qn.Dropout(dropped_hidden=1, iteration_count=2), "committee_size": 1},
     {"solver": qn.ForwardAnnealing(replica_count=1, noise=InputNoise(inverted=0.1))},
+    {
+        "solver": qn.ForwardAnnealing(replica_count=1, noise=InputShifts(shape=(2, 2))),
+        "binariser": "threshold",
+    },
     {"binariser": qn.BitPlanes(3, gray=True)},
     {"topology": qn.Topology.dense(4, 5, 3), "binariser": "threshold"},
     {"class_weight": "balanced"},
@@ -143,7 +147,7 @@ SOLVERS = [
     for kind in PUBLIC.values()
     if isinstance(kind, type)
     and _settings_type(kind.__name__)
-    and kind.__name__ not in ("GrowingBatches", "Refined")
+    and kind.__name__ not in ("GrowingBatches", "InputShifts", "Refined")
 ]
 
 
@@ -152,6 +156,7 @@ def test_every_engine_and_sampler_can_be_saved_with_a_classifier() -> None:
         *SOLVERS,
         qn.Refined(qn.SimulatedAnnealing(replica_count=3)),
         qn.ForwardAnnealing(batches=engines.GrowingBatches(first=5)),
+        qn.ForwardAnnealing(noise=InputShifts(shape=(3, 3))),
         qn.TunedAnnealing(annealer=qn.SimulatedAnnealing(sweep_count=7)),
     ]
     assert {"CpSat", "LiftedAnnealing", "MomentumAnnealing", "Exhaustive"} <= {

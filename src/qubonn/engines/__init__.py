@@ -4,7 +4,7 @@ from qubonn.engines.base import Engine, Solutions
 from qubonn.engines.cpsat import CpSat, ExactResult, Proof
 from qubonn.engines.forward import ForwardAnnealing
 from qubonn.engines.lifted import LiftedAnnealing
-from qubonn.engines.sweep_data import GrowingBatches, InputNoise
+from qubonn.engines.sweep_data import GrowingBatches, InputNoise, InputShifts
 
 __all__ = [
     "CpSat",
@@ -13,6 +13,7 @@ __all__ = [
     "ForwardAnnealing",
     "GrowingBatches",
     "InputNoise",
+    "InputShifts",
     "LiftedAnnealing",
     "Proof",
     "Solutions",

@@ -39,7 +39,7 @@ from qubonn.engines.forward_packing import (
     require_pairwise,
 )
 from qubonn.engines.forward_tables import LANES, VisitSchedule, temperature_groups
-from qubonn.engines.sweep_data import GrowingBatches, InputNoise
+from qubonn.engines.sweep_data import GrowingBatches, InputNoise, InputShifts
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -82,11 +82,11 @@ class ForwardAnnealing:
 
     A sweep proposes every weight and bias once. Each layer, and the shared weights into it, have
     their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With
-    `noise` each sweep uses the examples with new errors; with `batches`, for large datasets, it
-    uses a batch of them and the same share of field and decay. The last `quench_sweeps` are at
-    temperature zero. They, and all returned energies, use all original examples; energies reported
-    before them are estimates. Margin strengths are rounded by up to 2 % if that makes lanes
-    narrower. The `output_strength` of a problem is not used.
+    `noise` each sweep uses the examples with new errors, or shifted; with `batches`, for large
+    datasets, it uses a batch of them and the same share of field and decay. The last
+    `quench_sweeps` are at temperature zero. They, and all returned energies, use all original
+    examples; energies reported before them are estimates. Margin strengths are rounded by up to 2 %
+    if that makes lanes narrower. The `output_strength` of a problem is not used.
 
     >>> from qubonn.topology import Topology
     >>> problem = TrainingProblem(Topology.dense(2, 3, 1), [[1, 1], [1, -1]], [[1], [-1]])
@@ -104,7 +104,7 @@ class ForwardAnnealing:
     softness: float | None = None
     output_softness: float | None = None
     credit: CreditKind = "auto"
-    noise: InputNoise | None = None
+    noise: InputNoise | InputShifts | None = None
     batches: GrowingBatches | None = None
     hottest: float = 1.0
     coldest: float = 1.0

@@ -1,15 +1,16 @@
-"""The data of each sweep: GrowingBatches of examples, and InputNoise on their inputs.
+"""The data of each sweep: GrowingBatches of examples, InputNoise or InputShifts on their inputs.
 
-Number of sweeps and examples -> the examples of each sweep; input spins -> noisy input spins.
+Number of sweeps and examples -> the examples of each sweep; input spins -> other input spins.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
 from qubonn.checks import IntVector, SpinMatrix, require_count
-from qubonn.errors import RangeError
+from qubonn.errors import RangeError, ShapeError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,3 +82,45 @@ class InputNoise:
         if self.dropped:
             spins[generator.random(spins.shape, dtype=np.float32) < self.dropped] = -1
         return spins
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputShifts:
+    """Images of spins, each shifted by up to `pixels` in both directions, at random.
+
+    The last two numbers of `shape` are rows and columns, and those before them channels; spins from
+    outside repeat the edge. Sweeps take as long as without shifts, unlike those of shifted copies.
+
+    >>> shifts = InputShifts(shape=(1, 4), pixels=1)
+    >>> spins = np.array([[1, -1, -1, -1], [-1, -1, 1, -1]], np.int8)
+    >>> shifts.disturb(spins, np.random.default_rng(0))
+    array([[ 1, -1, -1, -1],
+           [-1,  1, -1, -1]], dtype=int8)
+    """
+
+    shape: tuple[int, ...]
+    pixels: int = 1
+
+    def __post_init__(self) -> None:
+        if len(self.shape) < 2:
+            raise ShapeError(f"shape must have rows and columns; got {self.shape}")
+        for size in self.shape:
+            require_count("sizes in shape", size)
+        require_count("pixels", self.pixels)
+
+    def disturb(self, input_spins: SpinMatrix, generator: np.random.Generator) -> SpinMatrix:
+        """Return each image shifted by its own number of rows and columns."""
+        count, (height, width) = len(input_spins), self.shape[-2:]
+        if input_spins.shape[1] != prod(self.shape):
+            raise ShapeError(
+                f"shape {self.shape} needs {prod(self.shape)} inputs; got {input_spins.shape[1]}"
+            )
+        images = input_spins.reshape(count, -1, height, width)
+        steps = generator.integers(-self.pixels, self.pixels, (count, 2), endpoint=True)
+        moved = np.empty_like(images)
+        for step in np.unique(steps, axis=0):
+            of_step = (steps == step).all(axis=1)
+            rows = np.clip(np.arange(height) - step[0], 0, height - 1)
+            columns = np.clip(np.arange(width) - step[1], 0, width - 1)
+            moved[of_step] = images[of_step][:, :, rows[:, None], columns]
+        return moved.reshape(input_spins.shape)
