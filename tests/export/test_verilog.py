@@ -71,12 +71,35 @@ def test_all_inputs_of_small_networks_give_the_same_results(style: Style, tmp_pa
 
 
 @needs_iverilog
+@pytest.mark.parametrize(("word", "lanes"), [(1, 2), (4, 3), (16, 99)])
+def test_all_inputs_give_the_same_results_with_several_lanes(
+    word: int, lanes: int, tmp_path: Path
+) -> None:
+    for number, model in enumerate(networks_with_ties()):
+        options = {"style": "serial", "word": word, "lanes": lanes}
+        last = simulate(model, tmp_path / str(number), **options)
+        count = 2 ** exported(model).topology.column_count
+        assert last == f"PASS: {count} examples"
+
+
+@needs_iverilog
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(models(), st.sampled_from(STYLES), st.sampled_from((4, 6)), st.sampled_from((7, 16, 40)))
 def test_any_wiring_gives_the_same_results(
     model: Any, style: Style, lut_inputs: int, word: int
 ) -> None:
     options = {"style": style, "lut_inputs": lut_inputs, "word": word, "vectors": 6}
+    with TemporaryDirectory() as folder:
+        assert simulate(model, Path(folder), **options).startswith("PASS")
+
+
+@needs_iverilog
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@given(models(), st.sampled_from((1, 7, 16)), st.sampled_from((2, 5, 1000)))
+def test_any_wiring_gives_the_same_results_with_several_lanes(
+    model: Any, word: int, lanes: int
+) -> None:
+    options = {"style": "serial", "word": word, "lanes": lanes, "vectors": 6}
     with TemporaryDirectory() as folder:
         assert simulate(model, Path(folder), **options).startswith("PASS")
 
@@ -95,6 +118,16 @@ def test_features_become_classes_in_each_style(tmp_path: Path) -> None:
         classifier = with_binariser(binariser, spin_count, seed=number)
         options = {"style": STYLES[number % 3], "inputs": kind, "scale": scale, "vectors": 12}
         assert simulate(classifier, tmp_path / str(number), **options) == "PASS: 12 examples"
+
+
+@needs_iverilog
+def test_features_become_classes_with_several_lanes(tmp_path: Path) -> None:
+    classifier = with_binariser(TABLE_ENCODER, TABLE_ENCODER.spin_count)
+    for word, lanes in ((1, 1000), (16, 2)):
+        options = {"style": "serial", "inputs": "int16", "scale": 4, "vectors": 40}
+        folder = tmp_path / str(word)
+        last = simulate(classifier, folder, word=word, lanes=lanes, **options)
+        assert last == "PASS: 40 examples"
 
 
 @needs_iverilog
@@ -253,10 +286,11 @@ def test_the_pipelined_circuit_equals_the_combinational_one(number: int, tmp_pat
 
 
 @needs_yosys
-def test_the_serial_circuit_equals_the_combinational_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_the_serial_circuit_equals_the_combinational_one(lanes: int, tmp_path: Path) -> None:
     topology = qn.Topology.dense(5, 2, 2, weight_levels=3)
     network = qn.BinaryNetwork.random(topology, seed=4)
-    source = qn.to_verilog(network, name="slow", style="serial", word=5)
+    source = qn.to_verilog(network, name="slow", style="serial", word=5, lanes=lanes)
     clocks = latency_in(source)
     source += qn.to_verilog(network, name="net") + SERIAL_MITER
     (tmp_path / "net.v").write_text(source)
