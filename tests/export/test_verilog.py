@@ -200,7 +200,7 @@ MNIST = os.environ.get("QUBONN_MNIST", "")
     ids=[*STYLES, "lanes"],
 )
 def test_all_test_images_of_mnist_give_the_same_classes(
-    style: Style, sizes: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    style: Style, sizes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     classifier, images = mnist_classifier(), mnist_images("t10k")[0]
     classes, outputs = classifier.predict(images), np.zeros((len(images), 10), dtype=bool)
