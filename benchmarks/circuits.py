@@ -6,7 +6,8 @@ Each model is trained, exported as Verilog in each style, encoders of its inputs
 synthesised by yosys for iCE40, ECP5 and Xilinx 7; nextpnr-ice40 places and routes what has pins for
 its ports. The path of a combinational circuit is the largest number of cells in a row. Parallel
 circuits of MNIST are synthesised with their counters kept apart: every counter is mapped, but not
-merged with its neighbours. Models and results are kept in the folder: the same command goes on
+merged with its neighbours. The serial style has one lane, four, or one for each neuron and words of
+one bit. Models and results are kept in the folder: the same command goes on
 where it was stopped. Settings for MNIST are chosen with 50,000 of the training images on the other
 10,000; accuracy is of the 10,000 test images, on which nothing is chosen.
 """
@@ -30,7 +31,13 @@ import numpy as np
 import qubonn as qn
 from printing import head, show
 
-STYLES = ("combinational", "pipelined", "serial")
+STYLES: dict[str, dict[str, Any]] = {
+    "combinational": {"style": "combinational"},
+    "pipelined": {"style": "pipelined"},
+    "serial": {"style": "serial"},
+    "serial, 4 lanes": {"style": "serial", "lanes": 4},
+    "serial, all lanes": {"style": "serial", "lanes": 1024, "word": 1},  # a counter per neuron
+}
 FAMILIES = {
     "iCE40": "synth_ice40 -abc9 -device {device} -json placed.json -top net",
     "ECP5": "synth_ecp5 -top net",
@@ -235,9 +242,10 @@ def key_of(text: str) -> str:
 def measured(model: Model, style: str, family: str, arguments: argparse.Namespace) -> list[str]:
     """Return the cells of a row after the name of the model."""
     found, accuracy = trained(model, arguments.folder)
-    is_placed = family == "iCE40" and model.chip and (style == "serial" or model.has_pins)
-    is_apart = model.is_large and style != "serial"
-    options: dict[str, Any] = {"style": style, "lut_inputs": LUT_INPUTS[family], **model.options}
+    is_serial = style.startswith("serial")
+    is_placed = family == "iCE40" and model.chip and (is_serial or model.has_pins)
+    is_apart = model.is_large and not is_serial
+    options = {**STYLES[style], "lut_inputs": LUT_INPUTS[family], **model.options}
     source = qn.to_verilog(found, name="net", **options)
     script = FAMILIES[family].format(device="u" if model.chip == "UP5K" else "hx")
     key = key_of(f"{source}{script}{model.chip}{is_apart}{arguments.minutes}")

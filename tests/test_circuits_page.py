@@ -35,3 +35,9 @@ def test_the_road_from_a_table_to_a_bitstream(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
     assert "PASS: 500 examples" in run.stdout
     assert (tmp_path / "chip" / "iris.bin").stat().st_size > 30_000
+
+
+def test_every_block_of_commands_is_run_or_marked() -> None:
+    before = re.findall(r"(.*)\n```sh\n", PAGE.read_text("utf-8"))
+    assert before
+    assert all(re.fullmatch(r"<!-- (run in a test|not run: .+) -->", line) for line in before)

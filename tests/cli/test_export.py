@@ -71,6 +71,8 @@ def test_verilog_is_a_folder_whose_test_bench_passes(
         (["--to", "c", "--form", "int8"], "--form does not go with --to c"),
         (["--to", "onnx", "--scale", "2"], "--scale does not go with --to onnx"),
         (["--to", "c", "--style", "serial"], "--style does not go with --to c"),
+        (["--to", "onnx", "--lanes", "2"], "--lanes does not go with --to onnx"),
+        (["--to", "verilog", "--lanes", "0"], "--lanes"),
         (["--to", "verilog", "--main"], "--main does not go with --to verilog"),
         (["--to", "verilog", "--numbers", "float"], "inputs must be 'bits' or one"),
         (["--to", "rust"], "rust"),

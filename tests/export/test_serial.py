@@ -3,18 +3,35 @@
 import qubonn as qn
 from qubonn.export.circuit import circuit_of
 from qubonn.export.model import exported
-from qubonn.export.serial import CLOCKS_OF_A_NEURON, Rom, SerialMachine, serial_machine
+from qubonn.export.serial import CLOCKS_OF_A_GROUP, Rom, SerialMachine, serial_machine
 
 
-def machine(*sizes: int, word: int, **levels: int) -> SerialMachine:
+def machine(*sizes: int, word: int, lanes: int = 1, **levels: int) -> SerialMachine:
     network = qn.BinaryNetwork.random(qn.Topology.dense(*sizes, **levels), seed=0)
-    return serial_machine(circuit_of(exported(network)), None, word)
+    return serial_machine(circuit_of(exported(network)), None, word, lanes)
 
 
 def test_the_latency_is_a_clock_for_each_row_and_a_few_for_each_neuron() -> None:
     found = machine(40, 9, 2, word=8)
     rows = 9 * 5 + 2 * 2  # nine neurons read five words each, two votes two
-    assert found.latency == rows + 11 * CLOCKS_OF_A_NEURON
+    assert found.latency == rows + 11 * (CLOCKS_OF_A_GROUP + 1)
+
+
+def test_neurons_of_a_group_read_words_together() -> None:
+    found = machine(40, 9, 2, word=8, lanes=4)
+    rows = 3 * 5 + 2  # three groups read five words each, the votes two
+    assert found.latency == rows + 4 * CLOCKS_OF_A_GROUP + 11
+
+
+def test_there_are_no_more_lanes_than_neurons_of_a_level() -> None:
+    found = machine(40, 9, 2, word=1, lanes=1000)
+    assert found.lanes == 9
+    assert found.latency == 40 + 9 + 2 * CLOCKS_OF_A_GROUP + 11
+
+
+def test_groups_that_are_not_full_need_no_masks() -> None:
+    weights = 784 * 128 + 128 * 128  # ten votes take the room of 128
+    assert weights <= machine(784, 128, 10, word=1, lanes=128).rom_bits < 1.05 * weights
 
 
 def test_levels_take_a_pass_for_each_digit() -> None:

@@ -71,12 +71,35 @@ def test_all_inputs_of_small_networks_give_the_same_results(style: Style, tmp_pa
 
 
 @needs_iverilog
+@pytest.mark.parametrize(("word", "lanes"), [(1, 2), (4, 3), (16, 99)])
+def test_all_inputs_give_the_same_results_with_several_lanes(
+    word: int, lanes: int, tmp_path: Path
+) -> None:
+    for number, model in enumerate(networks_with_ties()):
+        options = {"style": "serial", "word": word, "lanes": lanes}
+        last = simulate(model, tmp_path / str(number), **options)
+        count = 2 ** exported(model).topology.column_count
+        assert last == f"PASS: {count} examples"
+
+
+@needs_iverilog
 @settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(models(), st.sampled_from(STYLES), st.sampled_from((4, 6)), st.sampled_from((7, 16, 40)))
 def test_any_wiring_gives_the_same_results(
     model: Any, style: Style, lut_inputs: int, word: int
 ) -> None:
     options = {"style": style, "lut_inputs": lut_inputs, "word": word, "vectors": 6}
+    with TemporaryDirectory() as folder:
+        assert simulate(model, Path(folder), **options).startswith("PASS")
+
+
+@needs_iverilog
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@given(models(), st.sampled_from((1, 7, 16)), st.sampled_from((2, 5, 1000)))
+def test_any_wiring_gives_the_same_results_with_several_lanes(
+    model: Any, word: int, lanes: int
+) -> None:
+    options = {"style": "serial", "word": word, "lanes": lanes, "vectors": 6}
     with TemporaryDirectory() as folder:
         assert simulate(model, Path(folder), **options).startswith("PASS")
 
@@ -95,6 +118,16 @@ def test_features_become_classes_in_each_style(tmp_path: Path) -> None:
         classifier = with_binariser(binariser, spin_count, seed=number)
         options = {"style": STYLES[number % 3], "inputs": kind, "scale": scale, "vectors": 12}
         assert simulate(classifier, tmp_path / str(number), **options) == "PASS: 12 examples"
+
+
+@needs_iverilog
+def test_features_become_classes_with_several_lanes(tmp_path: Path) -> None:
+    classifier = with_binariser(TABLE_ENCODER, TABLE_ENCODER.spin_count)
+    for word, lanes in ((1, 1000), (16, 2)):
+        options = {"style": "serial", "inputs": "int16", "scale": 4, "vectors": 40}
+        folder = tmp_path / str(word)
+        last = simulate(classifier, folder, word=word, lanes=lanes, **options)
+        assert last == "PASS: 40 examples"
 
 
 @needs_iverilog
@@ -161,16 +194,20 @@ MNIST = os.environ.get("QUBONN_MNIST", "")
 @needs_verilator
 @pytest.mark.slow
 @pytest.mark.skipif(not MNIST, reason="QUBONN_MNIST does not name the folder of the MNIST files")
-@ALL_STYLES
+@pytest.mark.parametrize(
+    ("style", "sizes"),
+    [*((style, {}) for style in STYLES), ("serial", {"word": 1, "lanes": 128})],
+    ids=[*STYLES, "lanes"],
+)
 def test_all_test_images_of_mnist_give_the_same_classes(
-    style: Style, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    style: Style, sizes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     classifier, images = mnist_classifier(), mnist_images("t10k")[0]
     classes, outputs = classifier.predict(images), np.zeros((len(images), 10), dtype=bool)
     vectors = Vectors(images.astype(np.int64), outputs, classes.astype(np.int64), 0)
     monkeypatch.setattr("qubonn.export.verilog.vectors_of", lambda *_, **__: vectors)
     options: dict[str, Any] = {"style": style, "inputs": "uint8", "lut_inputs": 6}
-    qn.to_verilog(classifier, tmp_path, name="net", **options)
+    qn.to_verilog(classifier, tmp_path, name="net", **options, **sizes)
     optimise = "-O2" if style == "serial" else "-O0"  # many clocks, or much to compile
     assert run_verilated(tmp_path, optimise=optimise) == "PASS: 10000 examples"
 
@@ -253,10 +290,11 @@ def test_the_pipelined_circuit_equals_the_combinational_one(number: int, tmp_pat
 
 
 @needs_yosys
-def test_the_serial_circuit_equals_the_combinational_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_the_serial_circuit_equals_the_combinational_one(lanes: int, tmp_path: Path) -> None:
     topology = qn.Topology.dense(5, 2, 2, weight_levels=3)
     network = qn.BinaryNetwork.random(topology, seed=4)
-    source = qn.to_verilog(network, name="slow", style="serial", word=5)
+    source = qn.to_verilog(network, name="slow", style="serial", word=5, lanes=lanes)
     clocks = latency_in(source)
     source += qn.to_verilog(network, name="net") + SERIAL_MITER
     (tmp_path / "net.v").write_text(source)

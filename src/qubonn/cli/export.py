@@ -21,7 +21,7 @@ OPTIONS = {
     "arduino": ("numbers", "scale"),
     "micropython": ("numbers", "scale"),
     "onnx": ("form", "from_numbers"),
-    "verilog": ("numbers", "scale", "style", "word", "lut_inputs"),
+    "verilog": ("numbers", "scale", "style", "word", "lanes", "lut_inputs"),
 }
 Target = Literal["c", "arduino", "micropython", "onnx", "verilog"]
 
@@ -71,6 +71,12 @@ Target = Literal["c", "arduino", "micropython", "onnx", "verilog"]
     "--word", type=click.IntRange(1, 1024), default=16, help="Verilog, serial: bits of a word."
 )
 @click.option(
+    "--lanes",
+    type=click.IntRange(1),
+    default=1,
+    help="Verilog, serial: neurons of a layer that are counted at once.",
+)
+@click.option(
     "--lut-inputs",
     type=click.Choice(["4", "6"]),
     default="4",
@@ -94,6 +100,7 @@ def command(
     from_numbers: bool,
     style: Any,
     word: int,
+    lanes: int,
     lut_inputs: str,
     out: Path | None,
     screen: Screen,
@@ -123,7 +130,7 @@ def command(
         inputs = "numbers" if from_numbers else "spins"
         qn.to_onnx(trained, target, form=form, inputs=inputs, name=title)
     else:
-        how = {"style": style, "word": word, "lut_inputs": int(lut_inputs)}
+        how = {"style": style, "word": word, "lanes": lanes, "lut_inputs": int(lut_inputs)}
         qn.to_verilog(trained, target, name=title, inputs=inputs, scale=scale, **how)
     size = sum(path.stat().st_size for path in ([target] if SUFFIX[to] else target.iterdir()))
     screen.facts(("written", f"{target}, {size:,} bytes"))

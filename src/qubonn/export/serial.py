@@ -1,9 +1,10 @@
-"""The serial style: one counter, weights in ROM, a word of inputs a clock.
+"""The serial style: a counter for each lane, weights in ROM, a word of inputs a clock.
 
 Circuit -> SerialMachine.  Inputs and neurons are bits of a small memory of words; every level
-starts a new word. Neuron after neuron is computed: the words that it reads, XOR signs, AND masks
-(where some weights are zero), are counted and added up; weights of several levels take a pass for
-each binary digit, the highest first. Records of neurons and rows of weights are two ROMs.
+starts a new word. Neurons of a level are computed in groups, one neuron a lane: the words that a
+group reads, XOR signs, AND masks (where some weights are zero), are counted and added up; weights
+of several levels take a pass for each binary digit, the highest first. Then the sums of the lanes
+are compared with their thresholds, one a clock. Records of groups and rows of weights are ROMs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from qubonn.export.circuit import Circuit, Sum
 from qubonn.export.features import BIT, Comparison, Features
 from qubonn.export.verilog_text import bounds
 
-CLOCKS_OF_A_NEURON = 5  # besides those of its rows
+CLOCKS_OF_A_GROUP = 4  # besides those of its rows, and one for each neuron
 BLOCK = 128  # rows of a ROM in an initial block: yosys takes quadratic time to read one
 NEVER = 4  # a rule of a column that no input depends on
 
@@ -86,6 +87,7 @@ class SerialMachine:
     """Tables of the serial style, and its text."""
 
     word: int
+    lanes: int
     source_width: int
     source_words: int
     latency: int
@@ -94,13 +96,15 @@ class SerialMachine:
     lines: list[str] = field(repr=False)
 
 
-def serial_machine(circuit: Circuit, features: Features | None, word: int) -> SerialMachine:
-    """Return the tables of a circuit for words of `word` bits."""
+def serial_machine(
+    circuit: Circuit, features: Features | None, word: int, lanes: int = 1
+) -> SerialMachine:
+    """Return the tables of a circuit for words of `word` bits, `lanes` neurons at once."""
+    lanes = min(lanes, max(map(len, (*circuit.levels, circuit.votes))))
     arrivals = None if features is None else _arrivals(features)
     layout = _Layout(circuit, word, arrivals)
     sums = [neuron for level in circuit.levels for neuron in level]
-    records, rows = _tables(circuit, layout, sums)
-    tables = {"records": records, "rows": rows}
+    tables = _tables(circuit, layout, lanes)
     if features is not None and arrivals is not None:
         tables["tests"] = _test_rom(features, arrivals, word)
     scores = circuit.scores if circuit.has_class else circuit.votes
@@ -112,9 +116,10 @@ def serial_machine(circuit: Circuit, features: Features | None, word: int) -> Se
         layout=layout,
         tables=tables,
         word=word,
+        lanes=lanes,
         count_width=word.bit_length(),
         sum_width=most.bit_length(),
-        neuron_count=len(sums),
+        group_count=sum(-(-len(level) // lanes) for level in circuit.levels),
         NEVER=NEVER,
         rules=None if arrivals is None else sorted({test.rule for test, _ in arrivals}),
         position_width=max(1, (word - 1).bit_length()),
@@ -122,9 +127,10 @@ def serial_machine(circuit: Circuit, features: Features | None, word: int) -> Se
     )
     return SerialMachine(
         word=word,
+        lanes=lanes,
         source_width=word if features is None else features.width,
         source_words=layout.input_words if features is None else features.count,
-        latency=_latency(records, features, arrivals),
+        latency=_latency(tables["records"], features, arrivals),
         rom_bits=sum(table.bit_count for table in tables.values()),
         memory_words=layout.memory_words,
         lines=text.splitlines(),
@@ -137,7 +143,7 @@ def _latency(records: Rom, features: Features | None, arrivals: object) -> int:
     clocks = 0
     for row in records.rows:
         rows = (row[at["last_word"]] + 1) * (row[at["last_pass"]] + 1)
-        clocks += rows + CLOCKS_OF_A_NEURON
+        clocks += rows + CLOCKS_OF_A_GROUP + row[at["last_lane"]] + 1
     if features is not None:
         assert isinstance(arrivals, list)
         clocks += 2 * sum(test.column == features.count - 1 for test, _ in arrivals) - 1
@@ -201,41 +207,63 @@ class _Layout:
 # ---- tables ----
 
 
-def _tables(circuit: Circuit, layout: _Layout, neurons: list[Sum]) -> tuple[Rom, Rom]:
-    """Return the ROMs of records and of rows."""
+def _tables(circuit: Circuit, layout: _Layout, lanes: int) -> dict[str, Rom]:
+    """Return the ROMs of records and of rows, and with several lanes that of neurons."""
     ends = _word_ends(circuit, layout.word)
-    votes = circuit.scores if circuit.has_class else circuit.votes
-    records, rows, used = [], [], []
-    for number, one in enumerate([*neurons, *votes]):
-        first, last, passes, own = _rows(layout, one)
-        rows += own
-        used += [layout.used[first + k] for k in range(last - first + 1)] * passes
-        if number >= len(neurons) and circuit.has_class:
-            level = one.constant
-        else:
-            level = min(max(one.least_count, 0), one.size + 1)
-        records.append((first, last - first, passes - 1, level, int(number in ends)))
-    needs_mask = any(mask != full for (_, mask), full in zip(rows, used, strict=True))
-    if not needs_mask:  # bits that are no nodes are 0, and so are their signs
-        rows = [(signs, (1 << layout.word) - 1) for signs, _ in rows]
-    fields = "first_word", "last_word", "last_pass", "level", "ends_word"
-    return Rom.of("record", fields, records), Rom.of("row", ("signs", "mask"), rows)
+    scores = circuit.scores if circuit.has_class else circuit.votes
+    records, rows = [], []
+    neurons: list[tuple[int, int]] = []
+    for sums in (*circuit.levels, scores):
+        for start in range(0, len(sums), lanes):
+            group = sums[start : start + lanes]
+            first, last, passes, own = _rows(layout, group, lanes)
+            rows += own
+            records.append((first, last - first, passes - 1, len(group) - 1))
+            for one in group:
+                is_score = len(neurons) >= circuit.neuron_count and circuit.has_class
+                level = min(max(one.least_count, 0), one.size + 1)
+                neurons.append((one.constant if is_score else level, int(len(neurons) in ends)))
+    if not any(needs_mask for *_, needs_mask in rows):
+        rows = [(signs, (1 << layout.word * lanes) - 1, False) for signs, *_ in rows]
+    fields, about = ("first_word", "last_word", "last_pass", "last_lane"), ("level", "ends_word")
+    row_rom = Rom.of("row", ("signs", "mask"), [row[:2] for row in rows])
+    if lanes == 1:
+        joined = [(*record, *neuron) for record, neuron in zip(records, neurons, strict=True)]
+        return {"records": Rom.of("record", (*fields, *about), joined), "rows": row_rom}
+    return {
+        "records": Rom.of("record", fields, records),
+        "rows": row_rom,
+        "neurons": Rom.of("neuron", about, neurons),
+    }
 
 
-def _rows(layout: _Layout, one: Sum) -> tuple[int, int, int, list[tuple[int, int]]]:
-    """Return first and last word, number of passes, and signs and mask of each row."""
-    places = [layout.place_of[source] for source in one.sources]
-    words = [word for word, _ in places] or [0]
+def _rows(
+    layout: _Layout, group: Sequence[Sum], lanes: int
+) -> tuple[int, int, int, list[tuple[int, int, bool]]]:
+    """Return first and last word, number of passes, and for each row signs, mask, and its need.
+
+    Bits that are no nodes are 0, and so are their signs: they need no mask.
+    """
+    places = [[layout.place_of[source] for source in one.sources] for one in group]
+    words = [word for own in places for word, _ in own] or [0]
     first, last = min(words), max(words)
-    passes = max(map(abs, one.weights), default=1).bit_length()
+    passes = max((abs(weight) for one in group for weight in one.weights), default=1).bit_length()
+    used = layout.used[first : last + 1]
     rows = []
     for digit in reversed(range(passes)):
-        signs, masks = [0] * (last - first + 1), [0] * (last - first + 1)
-        for (word, bit), weight in zip(places, one.weights, strict=True):
-            if abs(weight) >> digit & 1:
-                masks[word - first] |= 1 << bit
-                signs[word - first] |= (weight < 0) << bit
-        rows += list(zip(signs, masks, strict=True))
+        signs, masks = [0] * len(used), [(1 << layout.word * lanes) - 1] * len(used)
+        needs_mask = [False] * len(used)
+        for lane, (own, one) in enumerate(zip(places, group, strict=True)):
+            place = lane * layout.word
+            read = [0] * len(used)
+            for (word, bit), weight in zip(own, one.weights, strict=True):
+                if abs(weight) >> digit & 1:
+                    read[word - first] |= 1 << bit
+                    signs[word - first] |= (weight < 0) << place + bit
+            for number, (mask, full) in enumerate(zip(read, used, strict=True)):
+                masks[number] ^= ((1 << layout.word) - 1 ^ mask) << place
+                needs_mask[number] |= mask != full
+        rows += list(zip(signs, masks, needs_mask, strict=True))
     return first, last, passes, rows
 
 

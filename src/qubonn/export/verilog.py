@@ -37,6 +37,7 @@ def to_verilog(
     inputs: Literal["bits"] | Numbers = "bits",
     scale: int = 1,
     word: int = 16,
+    lanes: int = 1,
     lut_inputs: int = 4,
     vectors: int = VECTORS,
 ) -> str:
@@ -44,7 +45,8 @@ def to_verilog(
 
     The model is a `BinaryNetwork`, a `Committee` or a fitted `QuboClassifier` without cycles.
     `style` is "combinational" (no clock), "pipelined" (an example a clock) or "serial" (`word` bits
-    a clock, weights in ROM, for small chips). The circuit reads bits, or with `inputs` features of
+    a clock, weights in ROM, for small chips; `lanes` neurons of a layer are counted at once, all
+    of them if there are fewer). The circuit reads bits, or with `inputs` features of
     that type, `scale` times those that the classifier was fitted to, as in `to_c`. `lut_inputs` is
     4 or 6, the inputs of a lookup table of the chip. The test bench compares `vectors` examples
     with the results of the model, or all 2**n of n inputs if n is at most 16.
@@ -60,7 +62,7 @@ def to_verilog(
     if lut_inputs not in COUNTERS:
         raise RangeError(f"lut_inputs must be 4 or 6; got {lut_inputs!r}")
     features = features_of(parts, inputs, require_count("scale", scale))
-    sizes = require_count("word", word), lut_inputs
+    sizes = require_count("word", word), require_count("lanes", lanes), lut_inputs
     design = _design(circuit_of(parts), features, style, module_name(name), *sizes)
     files = _files(design, parts, name, require_count("vectors", vectors), folder is not None)
     if folder is not None:
@@ -137,10 +139,11 @@ def _design(
     style: Style,
     module: str,
     word: int,
+    lanes: int,
     lut_inputs: int,
 ) -> Design:
     if style == "serial":
-        machine = serial_machine(circuit, features, word)
+        machine = serial_machine(circuit, features, word, lanes)
         return Design(style, circuit, features, machine.lines, machine.latency, machine)
     netlist = netlist_of(circuit, features, COUNTERS[lut_inputs])
     source = "inputs" if features is None else "features"
