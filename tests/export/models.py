@@ -64,6 +64,11 @@ def odd_wirings() -> dict[str, qn.Topology]:
             outputs=2,
             has_constant=True,
         ),
+        "pools": qn.Topology.parse(
+            "conv(2x2x3) + pool(2x2) + conv(1x1x2, known=#.#/...) + pool(1x3) + out(known=5)",
+            inputs=(6, 7),
+            outputs=3,
+        ),
         "twins": _with_output([(source, 40 + n, source) for n in range(3) for source in (2, 3)]),
         "backwards": _with_output(
             [(39 - i, 40 + n, 40 * n + i) for n in range(9) for i in range(40)]

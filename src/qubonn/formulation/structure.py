@@ -164,7 +164,7 @@ class Structure:
             signed_sources=topology.source_of[signed_arcs],
             signs=(1,) * plus_arcs.shape[1] + (-1,) * minus_arcs.shape[1],
             constant_sources=topology.source_of[constant_arcs],
-            constant_bits=np.int8(topology.known_weights[topology.weight_of[constant_arcs]] > 0),
+            constant_bits=(topology.known_weights[topology.weight_of[constant_arcs]] + 1) // 2,
             bias_bit=int(known_bias > 0) if known_bias else None,
             parameters=parameters,
             product_rank=np.searchsorted(self.product_arcs, free_arcs),

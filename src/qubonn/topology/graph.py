@@ -238,7 +238,7 @@ class Topology:
         """Neurons, counted from 0, whose biases are not known."""
         return _read_only(np.flatnonzero(self.known_biases == 0))
 
-    def with_known(self, weight_spins: SpinVector, bias_spins: SpinVector) -> tuple[Any, Any]:
+    def with_known(self, weight_spins: Any, bias_spins: Any) -> tuple[Any, Any]:
         """Return weights and biases, a vector or a row for each network, with the known ones set.
 
         >>> topology = Topology.from_arcs(
@@ -509,8 +509,9 @@ class Topology:
         if arc_count(shape, layers) != self.arc_count or min(one.levels for one in layers) < 2:
             return False
         try:
-            own = {"known_weights": self.known_weights, "known_biases": self.known_biases}
-            return replace(Topology.of_layers(shape, layers), **own) == self
+            weights, biases = self.known_weights, self.known_biases
+            found = Topology.of_layers(shape, layers)
+            return replace(found, known_weights=weights, known_biases=biases) == self
         except RangeError:
             return False
 

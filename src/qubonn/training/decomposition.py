@@ -215,7 +215,7 @@ class _Run:
         topology = self.problem.topology
         arcs = topology.target_of == neuron + topology.input_count
         own = np.append(np.unique(topology.weight_of[arcs]), topology.weight_count + neuron)
-        return own[topology.known_parameters[own] == 0]
+        return np.asarray(own[topology.known_parameters[own] == 0])
 
     def _variables_of_each_example(self, neuron: int) -> int:
         one, own = self.problem.of_examples(slice(0, 1)), self._own_parameters(neuron)
