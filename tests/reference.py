@@ -41,6 +41,12 @@ class Reading:
         self.value = {
             label: int(bit) for label, bit in zip(problem.variables.labels, bits, strict=True)
         }
+        for weight, spin in enumerate(self.topology.known_weights.tolist()):
+            if spin:
+                self.value["weight", weight] = (spin + 1) // 2
+        for node, spin in zip(self.neurons, self.topology.known_biases.tolist(), strict=True):
+            if spin:
+                self.value["bias", node] = (spin + 1) // 2
         for k in self.examples:
             for node in self.topology.inputs:
                 self.value["activation", k, node] = 1  # the constant
@@ -118,7 +124,7 @@ class Reading:
         return float(weights + biases)
 
     def h_decay(self) -> int:
-        """The square of the sum of all weights on the same arcs, unless it is one weight."""
+        """The square of the sum of all free weights on the same arcs, unless it is one weight."""
         arcs_of: dict[int, list[tuple[int, int]]] = {}
         constant = self.topology.input_count - 1 if self.topology.has_constant else None
         for arc, weight in enumerate(self.topology.weight_of.tolist()):
@@ -126,7 +132,8 @@ class Reading:
             arcs_of.setdefault(weight, []).append(ends)
         together: dict[tuple[tuple[int, int], ...], list[int]] = {}
         for weight, arcs in arcs_of.items():
-            if all(source != constant for source, _ in arcs):
+            is_known = bool(self.topology.known_weights[weight])
+            if not is_known and all(source != constant for source, _ in arcs):
                 spin = 2 * self.value["weight", weight] - 1
                 together.setdefault(tuple(sorted(arcs)), []).append(spin)
         return sum(sum(spins) ** 2 for spins in together.values() if len(spins) > 1)
@@ -182,7 +189,7 @@ def is_feasible(problem: qn.TrainingProblem, network: qn.BinaryNetwork) -> bool:
 
 
 def all_networks(topology: qn.Topology) -> Iterator[qn.BinaryNetwork]:
-    """Every choice of weights and biases."""
-    count = topology.weight_count
-    for spins in product((-1, 1), repeat=count + topology.neuron_count):
+    """Every choice of weights and biases that are not known."""
+    count, known = topology.weight_count, topology.known_parameters.tolist()
+    for spins in product(*((spin,) if spin else (-1, 1) for spin in known)):
         yield qn.BinaryNetwork(topology, spins[:count], spins[count:])

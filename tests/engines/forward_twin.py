@@ -18,6 +18,7 @@ from qubonn.engines.forward import ForwardRun
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
+from topology.random_graphs import with_known
 
 ENGINE = ForwardAnnealing(replica_count=3, sweep_count=5)
 
@@ -108,7 +109,8 @@ def slow_changes(
 
 
 def replace_network(network: BinaryNetwork, weights: Any, biases: Any) -> BinaryNetwork:
-    return BinaryNetwork(network.topology, weights, biases)
+    """Return the network with other parameters, except the known ones."""
+    return BinaryNetwork(network.topology, *network.topology.with_known(weights, biases))
 
 
 @st.composite
@@ -157,7 +159,7 @@ def cases(draw: st.DrawFn) -> tuple[TrainingProblem, ForwardAnnealing]:
     """A random problem and an engine in one of its modes; strengths that float64 adds exactly."""
     is_pairwise = draw(st.booleans())
     outputs = draw(st.integers(2 if is_pairwise else 1, 4))
-    topology = draw(topologies(outputs))
+    topology = draw(with_known(draw(topologies(outputs))))
     fan_in = topology.fan_in[topology.outputs.start :]
     is_pairwise &= len(set(fan_in % 2)) == 1
     is_pairwise &= not (topology.source_of >= topology.outputs.start).any()

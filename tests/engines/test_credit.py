@@ -104,6 +104,9 @@ def slow_costs(run: ForwardRun, engine: ForwardAnnealing) -> NDArray[np.float64]
         neuron = target - topology.input_count
         if neuron >= topology.hidden_count:
             continue
+        if topology.known_parameters[parameter]:
+            found[parameter] = 0
+            continue
         window = int(run.packed.prices.softness[neuron])
         source_spins = 1 if source < 0 else spins[:, source].astype(np.int64)
         after = sums[:, neuron] - 2 * parameters[parameter] * source_spins

@@ -10,6 +10,7 @@ import qubonn as qn
 from qubonn.encoding import Reading
 from qubonn.training.calibration import Calibration
 from qubonn.training.committee import NO_CALIBRATION
+from topology.random_graphs import with_known
 
 BORDERS = (1, 2, 7, 31, 32, 33, 63, 64, 65)  # around the ends of words
 
@@ -63,6 +64,11 @@ def odd_wirings() -> dict[str, qn.Topology]:
             outputs=2,
             has_constant=True,
         ),
+        "pools": qn.Topology.parse(
+            "conv(2x2x3) + pool(2x2) + conv(1x1x2, known=#.#/...) + pool(1x3) + out(known=5)",
+            inputs=(6, 7),
+            outputs=3,
+        ),
         "twins": _with_output([(source, 40 + n, source) for n in range(3) for source in (2, 3)]),
         "backwards": _with_output(
             [(39 - i, 40 + n, 40 * n + i) for n in range(9) for i in range(40)]
@@ -111,14 +117,16 @@ def convolutions(draw: st.DrawFn) -> qn.Topology:
     )
     first = f"conv({rows}x{columns}x{filters}{options})"
     then = draw(
-        st.sampled_from(("", "+fc(5)", "+conv(1x1x2)", "+conv(1x1)+fc(33)", "+out(levels=3)"))
+        st.sampled_from(
+            ("", "+fc(5)", "+conv(1x1x2)", "+conv(1x1)+fc(33)", "+out(levels=3)", "+pool(1x1)")
+        )
     )
     return qn.Topology.parse(first + then, inputs=shape, outputs=draw(st.integers(1, 3)))
 
 
 @st.composite
 def models(draw: st.DrawFn) -> qn.BinaryNetwork | qn.Committee:
-    topology = draw(st.one_of(wirings(), dense_layers(), convolutions()))
+    topology = draw(with_known(draw(st.one_of(wirings(), dense_layers(), convolutions()))))
     seed = draw(st.integers(0, 2**32))
     reading: Reading | None = draw(st.sampled_from((None, "signs", "largest")))
     if reading is None:

@@ -61,6 +61,37 @@ TINY: dict[str, tuple[qn.Topology, list[list[int]]]] = {
         qn.Topology.from_arcs([(0, 1), (1, 1), (1, 2), (2, 2)], inputs=1, outputs=1),
         [[1]],
     ),
+    "known weights": (
+        qn.Topology.from_arcs(
+            [(0, 2), (1, 2), (2, 3), (0, 3)], inputs=2, outputs=1, known_weights=[1, 0, -1, 0]
+        ),
+        [[1, -1], [1, 1]],
+    ),
+    "known bias": (
+        qn.Topology.from_arcs(
+            [(0, 1, 0), (0, 1, 0), (1, 2, 1), (1, 2, 2), (0, 2, 2)],
+            inputs=1,
+            outputs=1,
+            known_weights=[0, 1, 0],
+            known_biases=[-1, 0],
+        ),
+        [[1], [-1]],
+    ),
+    "all known": (
+        qn.Topology.from_arcs(
+            [(0, 1), (1, 2), (2, 2)],
+            inputs=1,
+            outputs=1,
+            known_weights=[1, -1, -1],
+            known_biases=[-1, 1],
+        ),
+        [[1], [-1]],
+    ),
+    "pool": (qn.Topology.parse("pool(1x2) + out()", inputs=(1, 4), outputs=1), [[1, -1, 1, 1]]),
+    "fixed filters and outputs": (
+        qn.Topology.parse("conv(1x2, known=#.) + out(known=0)", inputs=(1, 3), outputs=1),
+        [[1, -1, 1], [1, 1, 1]],
+    ),
     "no inputs": (qn.Topology.from_arcs([(0, 1), (1, 0)], inputs=0, outputs=2), [[]]),
 }
 

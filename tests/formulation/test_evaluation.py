@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import qubonn as qn
 from reference import Reading, energy
+from topology.random_graphs import with_known
 
 
 @st.composite
@@ -25,7 +26,7 @@ def topologies(draw: st.DrawFn) -> qn.Topology:
     arcs = [(*pair, number[name]) for pair, name in zip(pairs, names, strict=True)]
     has_constant = inputs > 0 and draw(st.booleans())
     counts = {"inputs": inputs, "outputs": outputs, "nodes": nodes}
-    return qn.Topology.from_arcs(arcs, **counts, has_constant=has_constant)
+    return draw(with_known(qn.Topology.from_arcs(arcs, **counts, has_constant=has_constant)))
 
 
 @st.composite

@@ -36,6 +36,14 @@ GRAPHS = {
         inputs=(2, 7, 6),
         outputs=3,
     ),
+    "pooling": qn.Topology.parse(
+        "conv(3x3x3) + pool(2x2) + conv(1x2x70) + pool(1x3) + fc(5)", inputs=(2, 8, 11), outputs=3
+    ),
+    "known weights": qn.Topology.parse(
+        "pool(2x3) + conv(2x2x2, known=##..#..#) + fc(70, known=1) + out(known=2)",
+        inputs=(7, 10),
+        outputs=3,
+    ),
     "tall filter": qn.Topology.parse("conv(3x1x2) + conv(1x4)", inputs=(5, 4), outputs=2),
     "gathered": GATHERED,
     "skip": qn.Topology.from_arcs(

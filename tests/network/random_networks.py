@@ -1,10 +1,11 @@
-"""Small random networks for hypothesis: parallel and shared arcs, a constant, loops."""
+"""Small random networks for hypothesis: parallel, shared and known weights, a constant, loops."""
 
 import numpy as np
 from hypothesis import strategies as st
 
 import qubonn as qn
 from reference import f
+from topology.random_graphs import with_known
 
 
 @st.composite
@@ -22,7 +23,8 @@ def topologies(draw: st.DrawFn, *, is_acyclic: bool = False, most_hidden: int = 
     arcs = [(source, target, names.index(name)) for source, target, name in rows]
     has_constant = inputs > 0 and draw(st.booleans())
     counts = {"inputs": inputs, "outputs": outputs, "nodes": nodes}
-    return qn.Topology.from_arcs(arcs, **counts, has_constant=has_constant)
+    topology = qn.Topology.from_arcs(arcs, **counts, has_constant=has_constant)
+    return draw(with_known(topology))
 
 
 @st.composite

@@ -118,6 +118,17 @@ def test_a_file_that_does_not_mention_a_constant_has_none(saved: Path) -> None:
     assert not loaded.topology.has_constant
 
 
+@pytest.mark.parametrize("notation", ["conv(2x2x3) + pool(2x2) + out(known=1)", "fc(3, known=2)"])
+def test_known_weights_come_back(notation: str, tmp_path: Path) -> None:
+    topology = qn.Topology.parse(notation, inputs=(5, 5), outputs=2)
+    network = qn.BinaryNetwork.random(topology, seed=0)
+    network.save(tmp_path / "known.qubonn")
+    loaded = qn.load(tmp_path / "known.qubonn")
+    assert loaded == network
+    assert loaded.topology.layer_shapes == topology.layer_shapes
+    assert loaded.topology.known_weights.any()
+
+
 def test_files_of_dense_layers_are_hardly_larger_than_their_parameters(tmp_path: Path) -> None:
     network = qn.BinaryNetwork.random(qn.Topology.dense(784, 128, 10), seed=0)
     network.save(tmp_path / "mnist.qubonn")

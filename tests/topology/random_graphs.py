@@ -1,8 +1,10 @@
-"""Small random graphs for hypothesis: with skips, parallel, shared and constant arcs and cycles."""
+"""Small random graphs for hypothesis: skips, parallel and shared arcs, cycles, known weights."""
 
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
+import numpy as np
 from hypothesis import strategies as st
 
 from qubonn.topology import Topology
@@ -23,7 +25,19 @@ def topologies(draw: st.DrawFn, *, acyclic: bool = False) -> Topology:
     arcs = [(source, target, names.index(name)) for source, target, name in kept]
     has_constant = inputs > 0 and draw(st.booleans())
     counts = {"inputs": inputs, "outputs": outputs, "nodes": nodes}
-    return Topology.from_arcs(arcs, **counts, has_constant=has_constant)
+    return draw(with_known(Topology.from_arcs(arcs, **counts, has_constant=has_constant)))
+
+
+@st.composite
+def with_known(draw: st.DrawFn, topology: Topology) -> Topology:
+    """The same graph with any of its weights and biases known; often with none."""
+    if not draw(st.booleans()):
+        return topology
+    counts = topology.weight_count, topology.neuron_count
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    spins = draw(st.sampled_from([(0, 0, 0, -1, 1), (0, -1, 1), (-1, 1)]))
+    weights, biases = (generator.choice(np.array(spins, dtype=np.int8), count) for count in counts)
+    return replace(topology, known_weights=weights, known_biases=biases)
 
 
 def arcs_of(topology: Topology) -> list[tuple[int, int, int]]:

@@ -10,9 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from qubonn import checks
-from qubonn.errors import RangeError, ShapeError, TopologyError
+from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
+from qubonn.network import BinaryNetwork
 from qubonn.topology import Topology
-from qubonn.topology.layers import Convolution, Dense, Layer, Shape, Stack, layered_arcs
+from qubonn.topology.layers import Convolution, Dense, Layer, Pool, Shape, Stack, layered_arcs
 from topology.random_graphs import arcs_of
 
 TwinArcs = list[tuple[int, int, int]]
@@ -54,9 +55,27 @@ def convolution_twin(before: Shape, layer: Convolution) -> TwinArcs:
     return arcs
 
 
+def pool_twin(before: Shape, layer: Pool) -> TwinArcs:
+    channels, rows, columns = before
+    node = {place: number for number, place in enumerate(product(*map(range, before)))}
+    places = list(product(range(layer.rows), range(layer.columns)))
+    corners = product(
+        range(channels),
+        range(0, rows - layer.rows + 1, layer.rows),
+        range(0, columns - layer.columns + 1, layer.columns),
+    )
+    return [
+        (node[channel, top + row, left + column], target, weight)
+        for target, (channel, top, left) in enumerate(corners)
+        for weight, (row, column) in enumerate(places)
+    ]
+
+
 def layer_twin(before: Shape, layer: Layer) -> TwinArcs:
     if isinstance(layer, Dense):
         return dense_twin(before, layer)
+    if isinstance(layer, Pool):
+        return pool_twin(before, layer)
     return convolution_twin(before, layer)
 
 
@@ -78,7 +97,7 @@ def stack_twin(before: Shape, layers: list[Layer]) -> TwinArcs:
 
 @st.composite
 def stacks(draw: st.DrawFn, most: int = 4) -> Stack:
-    """Inputs, up to two convolutions, up to two dense layers; small, of up to `most` levels."""
+    """Inputs, up to two convolutions with pools, dense layers; small, of up to `most` levels."""
     small, many = st.integers(1, 3), st.integers(2, most)
     shape: Shape = (draw(small), draw(st.integers(1, 6)), draw(st.integers(1, 6)))
     inputs = shape
@@ -91,6 +110,10 @@ def stacks(draw: st.DrawFn, most: int = 4) -> Stack:
         assume(layer.reads_all(shape))
         layers.append(layer)
         shape = layer.shape_after(shape)
+        if draw(st.booleans()):
+            rows, columns = (draw(st.integers(1, min(size, 3))) for size in shape[1:])
+            layers.append(Pool(rows, columns))
+            shape = layers[-1].shape_after(shape)
     sizes = draw(st.lists(small, min_size=1, max_size=3))
     return inputs, [*layers, *(Dense(size, draw(many), draw(many)) for size in sizes)]
 
@@ -314,3 +337,55 @@ def test_levels_are_whole_numbers_from_two(name: str, levels: Any) -> None:
 def test_levels_are_one_number_or_one_for_each_layer(levels: list[int]) -> None:
     with pytest.raises(ShapeError, match="must be a number, or 2 of them, one for each layer"):
         Topology.dense(3, 2, 1, weight_levels=levels)
+
+
+# ---- known weights ----
+
+
+@pytest.mark.parametrize("size", [(2, 2), (1, 3), (3, 3), (1, 1), (2, 3)])
+def test_a_pool_is_the_sign_of_its_sum_so_ties_go_to_minus_one(size: tuple[int, int]) -> None:
+    rows, columns = size
+    topology = Topology.parse(f"pool({rows}x{columns})", inputs=(rows, columns), outputs=1)
+    inputs = np.array(list(product((-1, 1), repeat=rows * columns)))
+    forward = BinaryNetwork.random(topology, seed=0).forward(inputs)
+    majority = np.where(inputs.sum(axis=1) > 0, 1, -1)
+    np.testing.assert_array_equal(forward.activation_spins[:, rows * columns], majority)
+
+
+def test_pools_of_all_channels_share_their_known_weights() -> None:
+    topology = Topology.parse("conv(2x2x3) + pool(2x2)", inputs=(5, 6), outputs=2)
+    assert topology.layer_shapes == ((1, 5, 6), (3, 4, 5), (3, 2, 2), (2,))
+    assert topology.known_weights.tolist() == [0] * 12 + [1] * 4 + [0] * 24
+    assert topology.known_biases.tolist() == [0] * 60 + [-1] * 12 + [0] * 2
+
+
+def test_known_weights_are_written_in_the_order_of_their_numbers() -> None:
+    topology = Topology.parse(
+        "conv(1x2x2, known=#./.#, thresholds=3) + out(known=...#....)", inputs=(1, 3), outputs=2
+    )
+    assert topology.known_weights.tolist() == [1, -1, -1, 1, *[0] * 4, -1, -1, -1, 1, *[-1] * 4]
+    assert not topology.known_biases.any()
+
+
+def test_a_seed_draws_the_same_known_weights_again_and_leaves_thresholds_free() -> None:
+    one, two, other = (
+        Topology.parse(f"fc(9, levels=3, thresholds=4, known={seed})", inputs=4, outputs=1)
+        for seed in (1, 1, 2)
+    )
+    assert one == two
+    assert one != other
+    known = one.known_weights[: 9 * 10].reshape(9, 10)
+    assert (known[:, :8] != 0).all()
+    assert not known[:, 8:].any()
+
+
+@pytest.mark.parametrize("known", [[1], [1, 2], [[1, 0]], ["a", "b"], [0.5, 1]])
+def test_known_weights_must_be_spins_or_zero_for_each_weight(known: Any) -> None:
+    with pytest.raises(ShapeError, match="known_weights must be 2 values, one per weight: -1 or"):
+        Topology.from_arcs([(0, 1), (0, 1)], inputs=1, outputs=1, known_weights=known)
+
+
+def test_a_network_must_agree_with_what_is_known() -> None:
+    topology = Topology.from_arcs([(0, 1), (0, 1)], inputs=1, outputs=1, known_weights=[0, 1])
+    with pytest.raises(AlphabetError, match=r"weight_spins must agree .*; got -1 at 1, where \+1"):
+        BinaryNetwork(topology, [1, -1], [1])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from qubonn import checks
 from qubonn.errors import NotationError, RangeError, ShapeError
 from qubonn.topology import Topology
-from qubonn.topology.layers import Convolution, Dense, Layer, read_notation
+from qubonn.topology.layers import Convolution, Dense, Layer, Pool, read_notation
 
 # tab:networks; the label of network 7 as printed, and as its counts say
 PAPER: dict[str, list[Layer]] = {
@@ -27,7 +27,7 @@ PAPER: dict[str, list[Layer]] = {
     **{f"fc({size})": [Dense(size)] for size in range(1, 11)},
 }
 
-A_LAYER = r"a layer must be fc\(neurons\), conv\(rows x columns\) or .*, joined by \+; got "
+A_LAYER = r"a layer must be fc\(neurons\), conv\(rows x columns\), .*, joined by \+; got "
 REFUSED = {
     "": "a network needs at least one hidden layer .* got an empty text: .* Topology.dense",
     " \n\t": "a network needs at least one hidden layer",
@@ -35,7 +35,17 @@ REFUSED = {
     "fc(4)+": A_LAYER + "''",
     "+fc(4)": A_LAYER + "''",
     "fc(4)++fc(4)": A_LAYER + "''",
-    "pool(2x2)": A_LAYER + r"'pool\(2x2\)'",
+    "pool(2)": A_LAYER + r"'pool\(2\)'",
+    "pool(2x2x2)": A_LAYER,
+    "pool(0x2)": "with positive numbers",
+    "pool(2x2, levels=3)": A_LAYER,
+    "pool(6x2)": r"pool\(6x2\) must fit the layer before it, which has 5 rows and 7 columns",
+    "fc(4)+pool(2x2)": r"pool\(2x2\) needs rows and columns before it",
+    "fc(4, known=)": "got 'known='",
+    "fc(4, known=1, known=1)": "each at most once",
+    "fc(4, known=-1)": r"known weights must be a seed, or 140 of # \(\+1\) and . .*; got '-1'",
+    "conv(2x2, known=#.#)": "or 4 of # .*; got '#.#'",
+    "conv(2x2, known=#.#-)": "or 4 of # .*; got '#.#-'",
     "fc(4)+lstm(3)": A_LAYER + r"'lstm\(3\)'",
     "fc": A_LAYER + "'fc'",
     "fc()": A_LAYER,
@@ -102,6 +112,9 @@ LEVELS = {
     "conv(3x3, stride=2)": [Convolution(3, 3, stride=2), Dense(2)],
     "conv(3x3x4, padding=1, levels=3)": [Convolution(3, 3, 4, 3, padding=1), Dense(2)],
     "out(levels=4)": [Dense(2, 4)],
+    "conv(2x2)+pool(2x1)": [Convolution(2, 2), Pool(2, 1), Dense(2)],
+    "fc(3, known=7)+out(known=0)": [Dense(3, known=7), Dense(2, known=0)],
+    "conv(1x2x2, known=#./##)": [Convolution(1, 2, 2, known="#./##"), Dense(2)],
 }
 
 
@@ -117,6 +130,8 @@ def hidden_layers(notation: str) -> list[Layer]:
 def written(layer: Layer) -> str:
     if isinstance(layer, Convolution):
         sizes = f"conv({layer.rows}x{layer.columns}x{layer.filters}"
+    elif isinstance(layer, Pool):
+        return f"pool({layer.rows}x{layer.columns})"
     else:
         sizes = f"fc({layer.size}"
     steps = ""

@@ -48,6 +48,8 @@ class Twin:
             outputs=topology.output_count,
             nodes=len(self.nodes),
             has_constant=topology.has_constant,
+            known_weights=[topology.known_weights[w] for w in self.weights],
+            known_biases=[topology.known_biases[n] for n in self.neurons],
         )
 
 

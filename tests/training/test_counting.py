@@ -1,5 +1,6 @@
 """Counts of feasible networks and largest margins, against all networks one by one."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import qubonn as qn
 from qubonn.errors import RangeError, TopologyError
 from qubonn.training.counting import FeasibleCount, count_feasible
+from reference import all_networks, is_feasible
 
 SHARED = [
     (0, 3, 0),
@@ -98,3 +100,18 @@ def test_too_many_choices_are_refused() -> None:
     problem = qn.TrainingProblem(qn.Topology.dense(12, 6, 1), inputs, np.ones((10, 1)))
     with pytest.raises(RangeError, match="choices of signs"):
         count_feasible(problem)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_known_weights_are_not_counted_as_choices(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    topology = replace(
+        qn.Topology.dense(2, 2, 1, threshold_levels=[2, 3]),
+        known_weights=generator.choice([0, 0, -1, 1], 7),
+        known_biases=generator.choice([0, 0, -1, 1], 3),
+    )
+    inputs, outputs = [[-1, 1], [1, -1], [1, 1]], [[-1], [1], [1]]
+    problem = qn.TrainingProblem(topology, inputs, outputs)
+    fitting = [net for net in all_networks(topology) if is_feasible(problem, net)]
+    largest = max((net.margins(inputs).s2 for net in fitting), default=None)
+    assert count_feasible(problem) == FeasibleCount(len(fitting), largest)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from io import StringIO
 from math import nan
 from pathlib import Path
@@ -10,7 +11,7 @@ import qubonn as qn
 from qubonn.engines import LiftedAnnealing
 from qubonn.errors import FileFormatError, RangeError, TopologyError
 from qubonn.stopping import Progress
-from qubonn.training import one_shot
+from qubonn.training import BlockDecomposition, one_shot
 
 
 @pytest.fixture(scope="module")
@@ -240,3 +241,48 @@ def test_a_small_problem_with_many_inputs_is_given_to_an_engine_that_can_solve_i
     result = qn.train(problem, seed=0)
     assert result.solver.startswith("ForwardAnnealing")
     assert result.is_feasible
+
+
+KNOWN_XOR = replace(
+    qn.Topology.dense(2, 3, 1),
+    known_weights=np.array([1, 0, 0, 0, 0, -1, 0, 1, 0], dtype=np.int8),
+    known_biases=np.array([0, 0, 1, 0], dtype=np.int8),
+)
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        qn.CpSat(),
+        qn.LiftedAnnealing(replica_count=64),
+        qn.ForwardAnnealing(replica_count=16),
+        qn.SimulatedAnnealing(replica_count=500),
+        BlockDecomposition(variable_limit=40, block_count=100),
+    ],
+    ids=lambda solver: type(solver).__name__,
+)
+def test_every_solver_keeps_known_weights(solver: Any) -> None:
+    xor, outputs = [[-1, -1], [-1, 1], [1, -1], [1, 1]], [[-1], [1], [1], [-1]]
+    result = qn.train(qn.TrainingProblem(KNOWN_XOR, xor, outputs), solver, seed=0)
+    assert result.is_feasible
+    assert all(network.topology == KNOWN_XOR for network in result.networks)
+
+
+@pytest.mark.parametrize("spin", [-1, 1])
+def test_a_network_that_is_known_altogether_is_only_evaluated(spin: int) -> None:
+    topology = replace(
+        qn.Topology.dense(2, 1),
+        known_weights=np.array([1, 1], dtype=np.int8),
+        known_biases=np.array([-1], dtype=np.int8),
+    )
+    problem = qn.TrainingProblem(topology, [[1, 1]], [[spin]])
+    for solver in (qn.LiftedAnnealing(), qn.ForwardAnnealing(), qn.CpSat(), qn.Exhaustive()):
+        assert qn.train(problem, solver, seed=0).is_feasible == (spin > 0)
+
+
+@pytest.mark.parametrize("engine", [qn.ForwardAnnealing(softness=1), qn.LiftedAnnealing()])
+def test_a_network_with_pools_learns(engine: Any) -> None:
+    topology = qn.Topology.parse("conv(2x2x4) + pool(2x2) + fc(8)", inputs=(5, 5), outputs=2)
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(topology, letters.train_inputs, letters.train_outputs)
+    assert qn.train(problem, engine, seed=0).is_feasible

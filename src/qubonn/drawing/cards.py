@@ -41,6 +41,9 @@ def topology_facts(topology: "qn.Topology") -> Facts:
     yield "arcs", f"{topology.arc_count:,}"
     yield "weights", f"{topology.weight_count:,}"
     yield "biases", f"{topology.neuron_count:,}"
+    for name, known in (("weights", topology.known_weights), ("biases", topology.known_biases)):
+        if known.any():
+            yield f"known {name}", f"{np.count_nonzero(known):,}"
     own = np.delete(np.arange(topology.arc_count), topology.constant_arcs)
     pairs = topology.source_of[own] * topology.node_count + topology.target_of[own]
     yield from _levels_fact("weight levels", np.unique(pairs, return_counts=True)[1] + 1)

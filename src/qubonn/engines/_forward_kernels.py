@@ -131,6 +131,10 @@ def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, s
     For a soft neuron the change is unknown, and 0 is returned.
     """
     wiring, cones = tables
+    tied = wiring.tied[wiring.tied_starts[neuron] : wiring.tied_starts[neuron + 1]]
+    own_count = wiring.neurons[neuron + 1, FIRST_OWN] - wiring.neurons[neuron, FIRST_OWN]
+    if own_count + len(tied) == 0:  # all its parameters are known or shared
+        return 0
     has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
     if has_cone:
         cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)
@@ -145,7 +149,6 @@ def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, s
     crossed, thresholds = scratch.before, scratch.thresholds
     for b in range(len(crossed)):
         crossed[b] = visit.spins[b]
-    tied = wiring.tied[wiring.tied_starts[neuron] : wiring.tied_starts[neuron + 1]]
     count = len(visit.own) + len(tied)  # one of them is empty
     next_thresholds(thresholds, count, replica.spins, replica.generator, temperature)
     shared = wiring.parallel, examples.pull, prices, replica, visit

@@ -146,6 +146,12 @@ def _quantile(sizes: Sizes, quantile: float, if_empty: float) -> NDArray[np.floa
     return np.where(np.isnan(found), np.nanmax(found) if not np.isnan(found).all() else 1.0, found)
 
 
+def with_known_bits(topology: Topology, bits: BitMatrix) -> BitMatrix:
+    """Return weights, then biases, of replicas, with the known ones set."""
+    known = topology.known_parameters
+    return np.where(known, known > 0, bits).astype(np.int8)
+
+
 def bits_of_networks(
     networks: Sequence[BinaryNetwork], topology: Topology, count: int
 ) -> BitMatrix:

@@ -120,8 +120,14 @@ class _Model:
             self.known_spins[:, self.topology.outputs] = problem.output_spins
         self.model = self.cp_model.CpModel()
         new = self.model.new_bool_var
-        self.weights = [new(f"v{w}") for w in range(self.topology.weight_count)]
-        self.biases = [new(f"d{j}") for j in range(self.topology.neuron_count)]
+        self.weights = [
+            self.model.new_constant(int(spin > 0)) if spin else new(f"v{w}")
+            for w, spin in enumerate(self.topology.known_weights.tolist())
+        ]
+        self.biases = [
+            self.model.new_constant(int(spin > 0)) if spin else new(f"d{j}")
+            for j, spin in enumerate(self.topology.known_biases.tolist())
+        ]
         self.costs: list[Any] = []
         self.margins: list[Any] = []
         self.activations = [self._add_example(k) for k in range(problem.example_count)]

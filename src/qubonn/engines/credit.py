@@ -47,7 +47,7 @@ class Credit(NamedTuple):
     out_starts: Integers  # by neuron: its first arc in `out`
     out: Integers  # arcs from neurons, by source and target: target (a neuron), parameter
     group_starts: Integers  # of each group's members; a group shares weights
-    members: Integers  # neurons, groups in the order of a forward pass
+    members: Integers  # neurons with something to propose, groups in the order of a forward pass
     orders: Integers  # sweeps x groups: the order of visits, level by level; then again
     number_starts: Integers  # by group: its first number; groups of one member have none
     numbers: Integers  # rows like those of `Wiring.own`: -, first parameter, place in `parallel`
@@ -89,9 +89,12 @@ def _is_deep_or_shared(topology: Topology) -> bool:
 @lru_cache(maxsize=8)
 def why_exact(topology: Topology) -> str:
     """Return what soft credit needs of a network and this one lacks; empty if nothing."""
-    targets, weights = topology.target_of, topology.weight_of
+    if topology.known_parameters.all():
+        return "some weights or biases are free"
     if (topology.source_of >= topology.outputs.start).any():
         return "no neuron reads an output"
+    arcs = topology.known_weights[topology.weight_of] == 0
+    targets, weights = topology.target_of[arcs], topology.weight_of[arcs]
     if len(np.unique(targets * topology.weight_count + weights)) < len(targets):
         return "no weight has two arcs into one neuron"
     is_shared = np.bincount(weights, minlength=topology.weight_count)[weights] > 1
@@ -102,15 +105,19 @@ def why_exact(topology: Topology) -> str:
 
 @lru_cache(maxsize=8)
 def group_of_neurons(topology: Topology) -> Integers:
-    """Return for each neuron the group of neurons that it shares weights with, directly or not."""
+    """Return for each neuron the group of neurons that it shares weights with, directly or not.
+
+    Known weights are left out.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    neurons, weights = topology.target_of - topology.input_count, topology.weight_of
+    arcs = topology.known_weights[topology.weight_of] == 0
+    neurons, weights = topology.target_of[arcs] - topology.input_count, topology.weight_of[arcs]
     count = topology.neuron_count + topology.weight_count
     ends = neurons, topology.neuron_count + weights
-    arcs = coo_array((np.ones(len(neurons), dtype=np.int8), ends), shape=(count, count))
-    groups = connected_components(arcs, directed=False)[1][: topology.neuron_count]
+    graph = coo_array((np.ones(len(neurons), dtype=np.int8), ends), shape=(count, count))
+    groups = connected_components(graph, directed=False)[1][: topology.neuron_count]
     return np.asarray(np.unique(groups, return_inverse=True)[1], dtype=np.int64)
 
 
@@ -133,9 +140,12 @@ def credit_of(topology: Topology, prices: Any, cap: int, finer: int) -> Credit:
     inner = np.flatnonzero(is_inner)
     inner = inner[np.lexsort((targets[inner], sources[inner]))]
     order = np.concatenate(levels) if levels else np.zeros(0, dtype=np.int64)
-    group_of = group_of_neurons(topology)
-    _, first = np.unique(group_of[order], return_index=True)
-    rank = np.argsort(np.argsort(first, kind="stable"), kind="stable")[group_of]
+    is_free, group_of = topology.known_parameters[parameters] == 0, group_of_neurons(topology)
+    order = order[np.isin(order, targets[is_free])]  # others have nothing to propose
+    groups, first = np.unique(group_of[order], return_index=True)
+    rank = np.full(int(group_of.max(initial=-1)) + 1, -1)
+    rank[groups[np.argsort(first)]] = np.arange(len(groups))
+    rank = rank[group_of]
     members = order[np.argsort(rank[order], kind="stable")]
     most_arcs = int(np.bincount(sources[inner], minlength=1).max(initial=0)) + 1
     bits = max(4, min(MOST_BITS, ALL_BITS - int(np.ceil(np.log2(most_arcs * cap + 1)))))
@@ -151,7 +161,9 @@ def credit_of(topology: Topology, prices: Any, cap: int, finer: int) -> Credit:
         group_starts=group_starts,
         members=members,
         orders=_orders(level_of[members[group_starts[:-1]]]),
-        **_numbers(group_starts, members, rank, sources, targets, parameters),
+        **_numbers(
+            group_starts, members, rank, sources[is_free], targets[is_free], parameters[is_free]
+        ),
         slopes=np.rint(2**bits / np.maximum(2 * prices.softness, 1)).astype(np.int64),
         lead_softness=lead_softness,
         output_slope=output_slope,
@@ -175,8 +187,11 @@ def _numbers(
     targets: Integers,
     parameters: Integers,
 ) -> dict[str, Integers]:
-    """Return the numbers of the groups of several members, in a fixed shuffled order."""
-    place_of = np.empty_like(members)
+    """Return the numbers of the groups of several members, in a fixed shuffled order.
+
+    `sources`, `targets` and `parameters` are those of arcs whose weights are free.
+    """
+    place_of = np.empty_like(group_of)
     place_of[members] = np.arange(len(members)) - group_starts[group_of[members]]
     kept = np.flatnonzero(np.diff(group_starts)[group_of[targets]] > 1)
     arcs = kept[np.lexsort((sources[kept], targets[kept], parameters[kept]))]

@@ -24,6 +24,7 @@ from qubonn.engines.base import (
     require_room,
     require_terms,
     temperatures_from,
+    with_known_bits,
 )
 from qubonn.engines.credit import (
     CreditKind,
@@ -194,7 +195,7 @@ class ForwardRun:
         else:
             size = problem.topology.weight_count + problem.topology.neuron_count
             draws = [np.random.default_rng(s).integers(0, 2, size, np.int8) for s in starts]
-            bits = np.stack(draws)
+            bits = with_known_bits(problem.topology, np.stack(draws))
         self.replicas = self.packed.replicas(bits, np.stack(words))
         self._energies = np.zeros(count, dtype=np.int64)
         self._are_energies_known = False

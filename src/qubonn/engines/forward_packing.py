@@ -17,11 +17,8 @@ from qubonn.engines.forward_tables import (
     ARCS_END,
     ARCS_START,
     FINE,
-    FIRST,
     IS_DEEP,
     LANES,
-    LAST,
-    SOURCE,
     Examples,
     Prices,
     Replica,
@@ -485,10 +482,9 @@ def _squares_of_moves(topology: Topology) -> NDArray[np.float64]:
     wiring = tables_of(topology)[0]
     squares = topology.fan_in[topology.input_count :].astype(np.float64)
     if len(wiring.tied):
-        widths = np.diff(wiring.bundle_starts)[wiring.tied[:, SOURCE]]
-        each = widths**2 * (wiring.tied[:, LAST] - wiring.tied[:, FIRST])
-        each[(wiring.tied[:, SOURCE] >= wiring.first_constant)] = 0
-        sums = np.add.reduceat(np.append(each, 0), wiring.tied_starts[:-1])
+        own = np.delete(np.arange(topology.arc_count), topology.constant_arcs)
+        weights, neurons = topology.weight_of[own], topology.target_of[own] - topology.input_count
+        sums = np.bincount(neurons, np.bincount(weights)[weights], topology.neuron_count)
         squares = np.where(np.diff(wiring.tied_starts) > 0, sums, squares)
     return squares
 

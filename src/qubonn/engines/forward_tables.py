@@ -1,7 +1,8 @@
 """Index tables of the forward kernels: which neurons depend on which parameters.
 
 Topology -> Wiring: arcs by neuron, and which parameters belong to one neuron only; Cones: the
-neurons that depend, directly or not, on a neuron or on a weight that several arcs share.
+neurons that depend, directly or not, on a neuron or on a weight that several arcs share. Known
+parameters are on arcs, but among none of those that are proposed.
 """
 
 from dataclasses import dataclass
@@ -136,12 +137,14 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
     tied = _tied(topology, *listed)
     is_tied = np.zeros(topology.neuron_count, dtype=bool)
     is_tied[tied.neurons] = True
-    is_shared = np.bincount(parameters) > 1
+    is_free = topology.known_parameters == 0
+    is_shared = (np.bincount(parameters) > 1) & is_free
     is_shared[tied.parameters] = False
-    is_own = ~is_shared[parameters] & ~is_tied[targets]
+    is_own = ~is_shared[parameters] & ~is_tied[targets] & is_free[parameters]
     terms = np.append(np.bincount(targets), 0)
     needed = terms // 2 + 1
     planes = _ranks(sources, targets, topology.node_count)
+    is_threshold = (sources == topology.node_count) & is_free[parameters]
     arcs, places = _parallel(np.flatnonzero(is_own), sources, targets, topology.node_count)
     places = places[_shuffled(targets[arcs[places[:, 0]]])]
     first = arcs[places[:, 0]]
@@ -177,7 +180,9 @@ def tables_of(topology: Topology) -> tuple[Wiring, Cones]:
         wide_row_of=wide_row_of,
         wide_inputs=wide_inputs,
         plane_count=int(planes[sources < topology.input_count].max(initial=0)) + 1,
-        with_threshold=_with_threshold(topology, targets[sources == topology.node_count]),
+        with_threshold=_with_threshold(
+            topology, targets[is_threshold], targets[is_threshold & ~is_shared[parameters]]
+        ),
     )
     return wiring, _cones(topology, listed, wiring.order, is_shared)
 
@@ -213,7 +218,7 @@ def _tied(topology: Topology, sources: Integers, targets: Integers, parameters: 
     has_others = np.bincount(parameters, first_target[parameters] != targets) > 0
     is_tied = np.bincount(targets, counts[parameters] > 1, topology.neuron_count) > 0
     is_tied[targets[is_inner | has_others[parameters]]] = False
-    arcs = np.flatnonzero(is_tied[targets])
+    arcs = np.flatnonzero(is_tied[targets] & (topology.known_parameters[parameters] == 0))
     if not len(arcs):
         none = np.zeros(0, dtype=np.int64)
         return Tied(none, none, np.zeros(1, np.int64), none, np.zeros(1, np.int64), none, 0)
@@ -275,12 +280,16 @@ def arcs_with_biases(topology: Topology) -> tuple[Integers, Integers, Integers]:
     return sources[by_target], targets[by_target], parameters[by_target]
 
 
-def _with_threshold(topology: Topology, targets: Integers) -> NDArray[np.bool_]:
+def _with_threshold(
+    topology: Topology, targets: Integers, own_targets: Integers
+) -> NDArray[np.bool_]:
     """Return which neurons have a threshold of several levels and no neuron that depends on them.
 
-    `targets` are those of biases and arcs from the constant. Pairs gain little in other neurons.
+    `targets` are those of free biases and arcs from the constant, `own_targets` of those that no
+    other neuron has: a neuron needs one. Pairs gain little in other neurons.
     """
     has_levels = np.bincount(targets, minlength=topology.neuron_count) > 1
+    has_levels &= np.bincount(own_targets, minlength=topology.neuron_count) > 0
     has_levels[
         topology.source_of[topology.source_of >= topology.input_count] - topology.input_count
     ] = False

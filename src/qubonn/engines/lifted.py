@@ -23,6 +23,7 @@ from qubonn.engines.base import (
     require_room,
     require_terms,
     temperatures_from,
+    with_known_bits,
 )
 from qubonn.engines.lifted_tables import (
     circuit_of,
@@ -263,6 +264,7 @@ def _sizes_at_quenched(
     run.sweep(np.zeros((QUENCH_SWEEPS, 3)))
     changes = np.abs(run.flip_costs()[:, :MEASURED])  # the same for any number of lanes
     kind_of = np.append(run.circuit.kind_of, np.full(run.circuit.wanted.size, 2))
+    kind_of[np.flatnonzero(problem.topology.known_parameters)] = -1  # never proposed
     return [kind[kind > 0] for kind in (changes[kind_of == number] for number in range(3))]
 
 
@@ -286,7 +288,8 @@ def _parameters(
     if networks:
         return bits_of_networks(networks, topology, count)
     shapes = (count, topology.weight_count), (count, topology.neuron_count)
-    return np.hstack([generator.integers(0, 2, shape, dtype=np.int8) for shape in shapes])
+    bits = np.hstack([generator.integers(0, 2, shape, dtype=np.int8) for shape in shapes])
+    return with_known_bits(topology, bits)
 
 
 def _activations(problem: TrainingProblem, count: int, generator: np.random.Generator) -> BitMatrix:

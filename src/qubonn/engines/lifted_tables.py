@@ -54,7 +54,8 @@ def circuit_of(problem: TrainingProblem, unit: float, *, is_squared: bool) -> An
     incoming = _groups(parameters, targets)
     first_of = _first_of(topology)
     kind_of = np.isin(first_of, first_of[weight_count:]).astype(np.int64)
-    single = np.flatnonzero(np.bincount(first_of, minlength=len(first_of))[first_of] == 1)
+    is_single = np.bincount(first_of, minlength=len(first_of))[first_of] == 1
+    single = np.flatnonzero(is_single & (topology.known_parameters == 0))
     rank = np.full(topology.node_count, -1)
     rank[free] = np.arange(len(free))
     rank_of_arc = rank[topology.source_of]
@@ -145,11 +146,11 @@ def numbers_of(problem: TrainingProblem, circuit: Any, unit: float) -> Any:
     """Return the Numbers of a problem, or None if each parameter is alone on its arcs."""
     kernels: Any = import_module("qubonn.engines._lifted_kernels")
     first_of = _first_of(problem.topology)
-    is_single = np.isin(np.arange(len(first_of)), circuit.single)
-    if is_single.all():
+    is_moved = np.bincount(first_of, minlength=len(first_of))[first_of] > 1
+    if not is_moved.any():
         return None
     member = np.lexsort((-circuit.pull, first_of, circuit.kind_of))
-    member = member[~is_single[member]]
+    member = member[is_moved[member]]
     starts = np.flatnonzero(np.diff(first_of[member], prepend=-1, append=-1))
     heads = member[starts[:-1]]
     is_decaying = np.isin(heads, problem.topology.levelled_weights[1])
@@ -163,9 +164,13 @@ def numbers_of(problem: TrainingProblem, circuit: Any, unit: float) -> Any:
 
 @lru_cache(maxsize=8)
 def _first_of(topology: Topology) -> IntVector:
-    """Return for each parameter the first one on the same arcs."""
+    """Return for each parameter the first one on the same arcs; a known one is alone."""
     sources, targets, parameters = arcs_with_biases(topology)
-    return first_with_equal_arcs(parameters, targets * (topology.node_count + 1) + sources)
+    keys, is_free = targets * (topology.node_count + 1) + sources, topology.known_parameters == 0
+    free, arcs, first_of = np.flatnonzero(is_free), is_free[parameters], np.arange(len(is_free))
+    owners = np.searchsorted(free, parameters[arcs])
+    first_of[free] = free[first_with_equal_arcs(owners, keys[arcs])]
+    return first_of
 
 
 def _units(values: Any, unit: float) -> NDArray[np.int64]:

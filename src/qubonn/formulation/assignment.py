@@ -81,8 +81,8 @@ def pack(variables: Variables, assignment: Assignment) -> BitVector:
     if products is None:
         products = exact_products(variables, assignment)
     parts = (
-        network.weight_spins > 0,
-        network.bias_spins > 0,
+        network.weight_spins[network.topology.free_weights] > 0,
+        network.bias_spins[network.topology.free_biases] > 0,
         assignment.activation_spins[:, structure.free_nodes] > 0,
         _count_bits(variables, assignment.counts),
         products,
@@ -98,9 +98,9 @@ def unpack(variables: Variables, bits: ArrayLike) -> Assignment:
             f"bits must be one assignment, a vector of {variables.count} values; "
             f"got shape {state.shape}: decode the rows of a matrix one by one"
         )
-    weights, biases, activations, counts, products = np.split(state, variables.starts[1:-1])
+    _, _, activations, counts, products = np.split(state, variables.starts[1:-1])
     examples, structure = variables.example_count, variables.structure
-    network = BinaryNetwork(variables.topology, 2 * weights - 1, 2 * biases - 1)
+    network = BinaryNetwork(variables.topology, *variables.parameter_spins(state))
     spins = (2 * variables.known_bits - 1).astype(np.int8)
     spins[:, structure.free_nodes] = 2 * activations.reshape(examples, -1) - 1
     parts = counts.reshape(examples, -1).astype(np.int64) * structure.count_weight

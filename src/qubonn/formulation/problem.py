@@ -58,7 +58,7 @@ class ProblemSize:
 
     nodes: int
     arcs: int
-    binary: int  # weights, biases, free activations and products
+    binary: int  # free weights, biases and activations, and products
     integer: int  # one count chi per neuron and example
     constraints: int
     qubo_variables: int
@@ -223,10 +223,11 @@ class TrainingProblem:
         products = self.example_count * len(variables.structure.product_arcs)
         neurons = self.example_count * topology.neuron_count
         activations = self.example_count * len(variables.structure.free_nodes)
+        parameters = len(topology.free_weights) + len(topology.free_biases)
         return ProblemSize(
             nodes=topology.node_count,
             arcs=topology.arc_count,
-            binary=topology.weight_count + topology.neuron_count + activations + products,
+            binary=parameters + activations + products,
             integer=neurons,
             constraints=neurons + products,
             qubo_variables=variables.count,

@@ -1,6 +1,7 @@
 """Structure: all of a training problem that does not depend on its examples.
 
 Topology, whether outputs are fixed -> what is known, what needs variables, neurons of one shape.
+An arc has a product variable only if neither its source nor its weight is known.
 Computed once for a topology and kept for a while, since one network is often trained many times.
 Number of terms -> CountCode: the top bit of a shifted count is the sign of a sum of spins.
 Paper, thm:1 and cor:1.
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from qubonn.checks import IntVector, require_count
 from qubonn.topology import Topology
 from qubonn.topology.blocks import alike
+
+KNOWN, FREE, PLUS, MINUS, CONSTANT = range(5)  # kinds of arcs, see `Alike`
 
 
 @lru_cache(maxsize=16)
@@ -33,14 +36,23 @@ def structure_of(
 
 @dataclass(frozen=True, eq=False)
 class Alike:
-    """G neurons with equally many arcs from known and from free sources."""
+    """G neurons with equally many arcs of each kind.
+
+    Known arcs have a known source and a free weight, free arcs a free source and a free weight,
+    signed arcs a free source and a known weight, and constant arcs are known altogether.
+    """
 
     neurons: IntVector  # G
     is_known: bool  # their own activation
     top_bit: int  # n_j
     known_sources: NDArray[np.int64]  # G x known arcs, or 1 x known arcs if all see the same
     free_sources: NDArray[np.int64]  # G x free arcs
-    parameters: NDArray[np.int64]  # G x variables of bias, weights of known arcs, of free arcs
+    signed_sources: NDArray[np.int64]  # G x signed arcs, those of weight +1 first
+    signs: tuple[int, ...]  # of the weights of signed arcs
+    constant_sources: NDArray[np.int64]  # G x constant arcs
+    constant_bits: NDArray[np.int8]  # G x constant arcs: of their weights
+    bias_bit: int | None  # None where it is free
+    parameters: NDArray[np.int64]  # G x variables of bias if free, weights of known, of free arcs
     product_rank: NDArray[np.int64]  # G x free arcs: place among the products of one example
     count_rank: NDArray[np.int64]  # G x count bits: place among the count bits of one example
     count_weights: tuple[int, ...]  # of the count bits; their sum is 2**n_j - 1
@@ -84,8 +96,19 @@ class Structure:
 
     @cached_property
     def product_arcs(self) -> IntVector:
-        """Arcs with product variables: their source is not known."""
-        return np.flatnonzero(~self.is_known[self.topology.source_of])
+        """Arcs with product variables: neither their source nor their weight is known."""
+        return np.flatnonzero(self._kind_of_arc == FREE)
+
+    @cached_property
+    def weight_variables(self) -> IntVector:
+        """Variable of each weight; -1 where it is known."""
+        return _numbers(self.topology.free_weights, self.topology.weight_count, 0)
+
+    @cached_property
+    def bias_variables(self) -> IntVector:
+        """Variable of each neuron's bias; -1 where it is known."""
+        first, free = len(self.topology.free_weights), self.topology.free_biases
+        return _numbers(free, self.topology.neuron_count, first)
 
     @cached_property
     def count_neuron(self) -> IntVector:
@@ -107,22 +130,30 @@ class Structure:
     def alike(self) -> tuple[Alike, ...]:
         """The neurons, grouped so that those of one shape can be built together."""
         topology = self.topology
-        targets = topology.target_of[self.product_arcs]
-        free_count = np.bincount(targets, minlength=topology.node_count)
         nodes = np.arange(topology.input_count, topology.node_count)
-        groups = alike(topology, nodes, free_count[nodes], self.is_known[nodes])
-        return tuple(self._alike(some, arcs, int(free_count[some[0]])) for some, arcs in groups)
+        counts = np.zeros((CONSTANT + 1, topology.node_count), dtype=np.int64)
+        np.add.at(counts, (self._kind_of_arc, topology.target_of), 1)
+        kinds = self.is_known[nodes], topology.known_biases, *counts[:, nodes]
+        groups = alike(topology, nodes, *kinds)
+        return tuple(self._alike(some, arcs, counts[:, some[0]]) for some, arcs in groups)
 
-    def _alike(self, nodes: IntVector, arcs: NDArray[np.int64], free_count: int) -> Alike:
+    def _alike(self, nodes: IntVector, arcs: NDArray[np.int64], counts: IntVector) -> Alike:
         topology, neurons = self.topology, nodes - self.topology.input_count
-        fan_in, top_bit = arcs.shape[1], int(self.top_bit[neurons[0]])
-        is_free = ~self.is_known[topology.source_of[arcs]]
-        arcs = np.take_along_axis(arcs, np.argsort(is_free, axis=1, kind="stable"), 1)
-        known_arcs, free_arcs = np.split(arcs, [fan_in - free_count], axis=1)
+        top_bit = int(self.top_bit[neurons[0]])
+        by_kind = np.argsort(self._kind_of_arc[arcs], axis=1, kind="stable")
+        arcs = np.take_along_axis(arcs, by_kind, 1)
+        parts = np.split(arcs, np.cumsum(counts)[:-1], axis=1)
+        known_arcs, free_arcs, plus_arcs, minus_arcs, constant_arcs = parts
+        signed_arcs = np.concatenate([plus_arcs, minus_arcs], axis=1)
         known_sources = topology.source_of[known_arcs]
         if (known_sources == known_sources[0]).all():
             known_sources = known_sources[:1]
-        biases = topology.weight_count + neurons[:, np.newaxis]
+        known_bias = int(topology.known_biases[neurons[0]])
+        own = topology.weight_of[np.concatenate([known_arcs, free_arcs], axis=1)]
+        parameters = self.weight_variables[own]
+        if not known_bias:
+            biases = self.bias_variables[neurons][:, np.newaxis]
+            parameters = np.concatenate([biases, parameters], axis=1)
         weights = count_weights(top_bit, self.bound)
         return Alike(
             neurons=neurons,
@@ -130,11 +161,25 @@ class Structure:
             top_bit=top_bit,
             known_sources=known_sources,
             free_sources=topology.source_of[free_arcs],
-            parameters=np.concatenate([biases, topology.weight_of[arcs]], axis=1),
+            signed_sources=topology.source_of[signed_arcs],
+            signs=(1,) * plus_arcs.shape[1] + (-1,) * minus_arcs.shape[1],
+            constant_sources=topology.source_of[constant_arcs],
+            constant_bits=(topology.known_weights[topology.weight_of[constant_arcs]] + 1) // 2,
+            bias_bit=int(known_bias > 0) if known_bias else None,
+            parameters=parameters,
             product_rank=np.searchsorted(self.product_arcs, free_arcs),
             count_rank=self._count_start[neurons][:, None] + np.arange(len(weights)),
             count_weights=weights,
         )
+
+    @cached_property
+    def _kind_of_arc(self) -> IntVector:
+        """By arc: KNOWN, FREE, PLUS, MINUS or CONSTANT."""
+        topology = self.topology
+        is_free = ~self.is_known[topology.source_of]
+        spins = topology.known_weights[topology.weight_of]
+        with_known_weight = np.where(is_free, np.where(spins > 0, PLUS, MINUS), CONSTANT)
+        return np.where(spins == 0, np.where(is_free, FREE, KNOWN), with_known_weight)
 
     @cached_property
     def _count_sizes(self) -> IntVector:
@@ -144,6 +189,13 @@ class Structure:
     @cached_property
     def _count_start(self) -> IntVector:
         return np.cumsum(self._count_sizes) - self._count_sizes
+
+
+def _numbers(free: IntVector, count: int, first: int) -> IntVector:
+    """Return numbers from `first` on at the places `free`, and -1 elsewhere."""
+    numbers = np.full(count, -1)
+    numbers[free] = first + np.arange(len(free))
+    return numbers
 
 
 # ---- theorem 1 ---------------------------------------------------------------------------------

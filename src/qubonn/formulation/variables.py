@@ -3,8 +3,9 @@
 Structure, known bits of every example -> variable numbers and labels.
 
 The order is fixed: weights by number; biases by neuron; activations by example, then node; count
-bits by example, then node, then bit (lowest first); products by example, then arc. Activations
-exist where they are not known, count bits below the top bit, products where the source is free.
+bits by example, then node, then bit (lowest first); products by example, then arc. Weights, biases
+and activations exist where they are not known, count bits below the top bit, products where source
+and weight are free.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import BitMatrix, IntVector
+from qubonn.checks import BitMatrix, IntVector, SpinMatrix
 from qubonn.formulation.structure import Structure
 from qubonn.topology import Topology
 
@@ -61,8 +62,8 @@ class Variables:
     def starts(self) -> tuple[int, int, int, int, int, int]:
         """First number of weights, biases, activations, counts, products; then their total."""
         sizes = (
-            self.topology.weight_count,
-            self.topology.neuron_count,
+            len(self.topology.free_weights),
+            len(self.topology.free_biases),
             self.example_count * len(self.structure.free_nodes),
             self.example_count * len(self.structure.count_neuron),
             self.example_count * len(self.structure.product_arcs),
@@ -78,13 +79,13 @@ class Variables:
 
     @cached_property
     def weight_variables(self) -> IntVector:
-        """Variable of each weight: v in the paper."""
-        return np.arange(self.topology.weight_count)
+        """Variable of each weight, -1 where it is known: v in the paper."""
+        return self.structure.weight_variables
 
     @cached_property
     def bias_variables(self) -> IntVector:
-        """Variable of each neuron's bias: d in the paper."""
-        return self.starts[1] + np.arange(self.topology.neuron_count)
+        """Variable of each neuron's bias, -1 where it is known: d in the paper."""
+        return self.structure.bias_variables
 
     @cached_property
     def activation_variables(self) -> NDArray[np.int64]:
@@ -103,6 +104,16 @@ class Variables:
     def product_variables(self) -> NDArray[np.int64]:
         """Variable of each example and product arc: psi in the paper."""
         return self._block(self.starts[4], len(self.structure.product_arcs))
+
+    def parameter_spins(self, bits: BitMatrix) -> tuple[SpinMatrix, SpinMatrix]:
+        """Return all weights and biases of assignments, one or a row for each; known ones too."""
+        shape, topology = bits.shape[:-1], self.topology
+        weights = np.zeros((*shape, topology.weight_count), dtype=np.int8)
+        biases = np.zeros((*shape, topology.neuron_count), dtype=np.int8)
+        first, last = self.starts[1:3]
+        weights[..., topology.free_weights] = 2 * bits[..., :first] - 1
+        biases[..., topology.free_biases] = 2 * bits[..., first:last] - 1
+        return topology.with_known(weights, biases)
 
     @cached_property
     def labels(self) -> "Labels":
@@ -145,10 +156,11 @@ class Labels(Sequence[Label]):
         variables, structure = self.variables, self.variables.structure
         weights, biases, activations, counts, products, _ = variables.starts
         if number < biases:
-            return ("weight", number - weights)
+            return ("weight", int(variables.topology.free_weights[number - weights]))
         first_neuron = variables.topology.input_count
         if number < activations:
-            return ("bias", number - biases + first_neuron)
+            neuron = int(variables.topology.free_biases[number - biases])
+            return ("bias", neuron + first_neuron)
         if number < counts:
             example, rank = divmod(number - activations, len(structure.free_nodes))
             return ("activation", example, int(structure.free_nodes[rank]))

@@ -22,7 +22,7 @@ from qubonn.checks import (
     require_spins,
 )
 from qubonn.encoding import Reading
-from qubonn.errors import RangeError, TopologyError
+from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.inference import PackedNetwork
 from qubonn.network.forward import (
     ForwardPass,
@@ -43,6 +43,7 @@ FORMAT, VERSION = "qubonn-network", 2  # of files
 MOST_NODES = 1 << 26  # in a file
 MOST_LAYERS = 1_000  # in a file that lists layers instead of arcs
 ARCS = ("source_of", "target_of", "weight_of")
+KNOWN = ("known_weights", "known_biases")
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -63,21 +64,27 @@ class BinaryNetwork:
 
     def __init__(self, topology: Topology, weight_spins: ArrayLike, bias_spins: ArrayLike) -> None:
         object.__setattr__(self, "topology", require_topology(topology))
-        for name, values, count, of in (
-            ("weight_spins", weight_spins, topology.weight_count, "weight"),
-            ("bias_spins", bias_spins, topology.neuron_count, "non-input node"),
+        for name, values, known, of in (
+            ("weight_spins", weight_spins, topology.known_weights, "weight"),
+            ("bias_spins", bias_spins, topology.known_biases, "non-input node"),
         ):
-            spins = require_spins(name, values, count=count, of=of).copy()
+            spins = require_spins(name, values, count=len(known), of=of).copy()
+            other = np.flatnonzero(spins * known < 0)
+            if len(other):
+                raise AlphabetError(
+                    f"{name} must agree with what the topology knows; got {spins[other[0]]:+d} at "
+                    f"{other[0]}, where {known[other[0]]:+d} is known: see topology.with_known"
+                )
             spins.setflags(write=False)
             object.__setattr__(self, name, spins)
 
     @classmethod
     def random(cls, topology: Topology, *, seed: int) -> "BinaryNetwork":
-        """Draw every weight and bias uniformly."""
+        """Draw every weight and bias uniformly, except the known ones."""
         generator = np.random.default_rng(require_count("seed", seed, least=0))
         weight_count = require_topology(topology).weight_count
         spins = 2 * generator.integers(2, size=weight_count + topology.neuron_count) - 1
-        return cls(topology, spins[:weight_count], spins[weight_count:])
+        return cls(topology, *topology.with_known(spins[:weight_count], spins[weight_count:]))
 
     def forward(self, inputs: ArrayLike) -> ForwardPass:
         """Run every example through the network; inputs are real and binarised by the sign rule.
@@ -250,7 +257,8 @@ def layered_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
     more: dict[str, Any] = {} if first.step == 1 else {"step": first.step}
     if first.groups is not None:
         more["groups"] = first.groups
-    return _described(layer_shapes=topology.layer_shapes, levels=levels, **more)
+    document = _described(layer_shapes=topology.layer_shapes, levels=levels, **more)
+    return document | _known_arrays(topology)
 
 
 def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
@@ -270,7 +278,13 @@ def topology_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
     if topology.has_constant:  # a key that older versions do not know
         description["has_constant"] = True
     arcs = {name: getattr(topology, name).astype(np.int32) for name in ARCS}
-    return _described(**description) | arcs
+    return _described(**description) | arcs | _known_arrays(topology)
+
+
+def _known_arrays(topology: Topology) -> dict[str, NDArray[Any]]:
+    """Return the known weights and biases; nothing where there are none, as in older files."""
+    known = {name: getattr(topology, name) for name in KNOWN}
+    return {name: spins for name, spins in known.items() if spins.any()}
 
 
 def _described(**description: Any) -> dict[str, NDArray[Any]]:

@@ -2,7 +2,8 @@
 
 The arrays of a .qubonn file -> BinaryNetwork, after checking all of them.  `BinaryNetwork.save`
 writes them: a compressed archive of plain arrays, spins packed eight to a byte. Dense layers are
-listed by size and levels, any other topology by its arcs, as all were in version 1.
+listed by size and levels, any other topology by its arcs, as all were in version 1. Known weights
+and biases are listed too, where there are any.
 """
 
 import os
@@ -21,6 +22,7 @@ from qubonn.files import MOST_BYTES
 from qubonn.network.binary_network import (
     ARCS,
     FORMAT,
+    KNOWN,
     MOST_LAYERS,
     MOST_NODES,
     VERSION,
@@ -51,7 +53,7 @@ def parameters_of(
         shape, layers = _layers(description)
         # a few numbers must not build more arcs than the file holds weights
         _require_bits(names[0], arrays, _weight_count(shape, layers), by_member)
-        topology = Topology.of_layers(shape, layers)
+        topology = replace(Topology.of_layers(shape, layers), **_known(arrays))
     else:
         topology = topology_of(arrays)
     weights = unpacked(names[0], arrays, topology.weight_count, by_member=by_member)
@@ -78,7 +80,13 @@ def topology_of(arrays: Arrays, *others: str) -> Topology:
         source_of=arrays["source_of"],
         target_of=arrays["target_of"],
         weight_of=arrays["weight_of"],
+        **_known(arrays),
     )
+
+
+def _known(arrays: Arrays) -> dict[str, Any]:
+    """Return the known weights and biases of a file that has any."""
+    return {name: arrays[name] for name in KNOWN if name in arrays}
 
 
 def unpacked(name: str, arrays: Arrays, count: int, *, by_member: bool = False) -> NDArray[np.int8]:

@@ -84,6 +84,8 @@ def replay(
         raise RangeError(
             "the playground has no output_strength, decay_strength or extra_terms: leave them out"
         )
+    if problem.topology.known_parameters.any():
+        raise RangeError("the playground has no known weights or biases; use a topology without")
     random = generator(seed, replica)
     count = problem.variables.starts[3] if view == "lifted" else problem.variables.count
     bits = [random() >> 31 for _ in range(count)]

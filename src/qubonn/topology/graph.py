@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from qubonn.checks import (
     IntVector,
     SpinMatrix,
+    SpinVector,
     require_count,
     require_indices,
     require_memory,
@@ -28,6 +29,7 @@ from qubonn.topology.layers import (
     arc_count,
     has_thresholds,
     layered_arcs,
+    layered_known,
     read_notation,
 )
 from qubonn.topology.networkx import read_graph, to_graph
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Arcs = Iterable[Sequence[int]] | ArrayLike  # rows of two or three numbers
+KNOWN = (-1, 0, 1)
 BYTES_PER_NODE = 40  # of fan-in, levels and similar arrays
 
 
@@ -50,6 +53,8 @@ class Topology:
 
     Parallel arcs are a weight of several levels. With `has_constant` the last input node is always
     +1 and no column of the data: parallel arcs from it and the bias are an integer threshold.
+
+    Weights and biases may be known, to be -1 or +1: they are no variables of a training problem.
 
     >>> topology = Topology.dense(25, 3, 2)
     >>> topology.node_count, topology.arc_count, topology.weight_count
@@ -66,6 +71,8 @@ class Topology:
     weight_of: IntVector
     layer_shapes: tuple[Shape, ...] | None = None  # what `dense` and `parse` know; for pictures
     has_constant: bool = False
+    known_weights: SpinVector = None  # type: ignore[assignment]  # by number; 0 where it is free
+    known_biases: SpinVector = None  # type: ignore[assignment]  # by neuron; None becomes zeros
 
     def __post_init__(self) -> None:
         self._require_sound_counts()
@@ -79,6 +86,12 @@ class Topology:
                 f"{len(self.source_of)}, {len(self.target_of)} and {len(self.weight_of)}"
             )
         self._require_sound_graph()
+        for name, count, of in (
+            ("known_weights", self.weight_count, "weight"),
+            ("known_biases", self.neuron_count, "non-input node"),
+        ):
+            known = _require_known(name, getattr(self, name), count, of)
+            object.__setattr__(self, name, _read_only(known))
 
     # ---- constructors ----
 
@@ -124,12 +137,16 @@ class Topology:
 
         `inputs` is a number of nodes, or (rows, columns), or (channels, rows, columns). Layers may
         have ``levels`` of weights and ``thresholds``, as in `dense`, and convolutions a ``stride``
-        and ``padding``; ``out()`` is the output layer.
+        and ``padding``; ``out()`` is the output layer. ``known=7`` draws the weights of a layer
+        from a seed, ``known=##../#.#.`` gives them as # (+1) and . (-1) in the order of their
+        numbers, and ``pool(2x2)`` is the majority of 2 x 2 nodes of a channel, ties to -1.
 
         >>> Topology.parse("conv(3x3x2) + fc(4)", inputs=(5, 5), outputs=2)
         Topology((1, 5, 5) -> (2, 3, 3) -> 4 -> 2: 49 nodes, 242 arcs, 98 weights)
         >>> Topology.parse("fc(4, levels=3) + out(thresholds=9)", inputs=9, outputs=2)
         Topology(9 -> 4 -> 2: 16 nodes, 94 arcs, 94 weights, one constant)
+        >>> Topology.parse("conv(3x3x2) + pool(2x2) + fc(4)", inputs=(6, 6), outputs=2)
+        Topology((1, 6, 6) -> (2, 4, 4) -> (2, 2, 2) -> 4 -> 2: ... 62 weights, 4 known)
         """
         return cls.of_layers(*read_notation(notation, inputs, outputs))
 
@@ -138,7 +155,8 @@ class Topology:
         """Connect inputs of a shape to the first of the layers, and each layer to the next."""
         arcs, shapes = layered_arcs(shape, list(layers))
         sizes, constant = [prod(shape) for shape in shapes], has_thresholds(list(layers))
-        return cls(sizes[0] + constant, sizes[-1], sum(sizes) + constant, *arcs, shapes, constant)
+        counts = sizes[0] + constant, sizes[-1], sum(sizes) + constant
+        return cls(*counts, *arcs, shapes, constant, *layered_known(shape, list(layers)))
 
     @classmethod
     def from_arcs(
@@ -149,12 +167,15 @@ class Topology:
         outputs: int,
         nodes: int | None = None,
         has_constant: bool = False,
+        known_weights: ArrayLike | None = None,
+        known_biases: ArrayLike | None = None,
     ) -> "Topology":
         """Build any graph from (source, target) or (source, target, weight) triples.
 
         The first `inputs` nodes are inputs, the last `outputs` nodes are outputs; `nodes` is one
         more than the largest node number unless given. Without weight numbers each arc has its own.
-        With `has_constant` the last of the inputs is always +1.
+        With `has_constant` the last of the inputs is always +1. `known_weights`, by weight number,
+        and `known_biases`, by non-input node, are -1 or +1 where they are known and 0 where free.
 
         >>> Topology.from_arcs([(0, 2), (1, 2), (2, 3), (3, 2)], inputs=2, outputs=1)
         Topology(2 inputs, 1 hidden, 1 output: 4 nodes, 4 arcs, 4 weights, cyclic)
@@ -165,7 +186,8 @@ class Topology:
         node_count = max(largest + 1, least) if nodes is None else require_count("nodes", nodes)
         weights = table[:, 2] if table.shape[1] == 3 else np.arange(len(table))
         arrays = table[:, 0], table[:, 1], weights
-        return cls(inputs, outputs, node_count, *arrays, has_constant=has_constant)
+        known: Any = {"known_weights": known_weights, "known_biases": known_biases}
+        return cls(inputs, outputs, node_count, *arrays, has_constant=has_constant, **known)
 
     @classmethod
     def from_networkx(
@@ -180,7 +202,8 @@ class Topology:
         `inputs` and `outputs` list graph nodes in order; without them, nodes whose attribute `role`
         is "input" or "output" are used. Nodes are numbered inputs, the one of role "constant" if
         any, others in graph order, outputs; arcs in the order of graph.edges, unless all have an
-        attribute `arc_number`. Edges with the same attribute `weight_number` share a weight.
+        attribute `arc_number`. Edges with the same attribute `weight_number` share a weight; an
+        edge's `known_spin` and a node's `known_bias` are known.
         """
         return cls.from_arcs(**read_graph(graph, inputs, outputs))
 
@@ -199,6 +222,33 @@ class Topology:
     def weight_count(self) -> int:
         """Number of distinct weights; fewer than arcs where arcs share."""
         return int(self.weight_of.max()) + 1 if self.arc_count else 0
+
+    @cached_property
+    def known_parameters(self) -> SpinVector:
+        """Known weights, then known biases; 0 where they are free."""
+        return _read_only(np.append(self.known_weights, self.known_biases))
+
+    @cached_property
+    def free_weights(self) -> IntVector:
+        """Numbers of the weights that are not known."""
+        return _read_only(np.flatnonzero(self.known_weights == 0))
+
+    @cached_property
+    def free_biases(self) -> IntVector:
+        """Neurons, counted from 0, whose biases are not known."""
+        return _read_only(np.flatnonzero(self.known_biases == 0))
+
+    def with_known(self, weight_spins: Any, bias_spins: Any) -> tuple[Any, Any]:
+        """Return weights and biases, a vector or a row for each network, with the known ones set.
+
+        >>> topology = Topology.from_arcs(
+        ...     [(0, 1), (0, 1)], inputs=1, outputs=1, known_weights=[0, 1]
+        ... )
+        >>> topology.with_known(np.array([[-1, -1]]), np.array([[-1]]))
+        (array([[-1,  1]]), array([[-1]]))
+        """
+        weights, biases = self.known_weights, self.known_biases
+        return np.where(weights, weights, weight_spins), np.where(biases, biases, bias_spins)
 
     @property
     def hidden_count(self) -> int:
@@ -241,6 +291,8 @@ class Topology:
     def dense_layers(self) -> list[Dense] | None:
         """Return the layers after the inputs, if `of_layers` connects such layers in this way.
 
+        Known weights and biases are not part of them.
+
         >>> Topology.dense(9, 4, 2, weight_levels=[3, 2]).dense_layers()
         [Dense(size=4, levels=3, thresholds=2), Dense(size=2, levels=2, thresholds=2)]
         """
@@ -272,14 +324,16 @@ class Topology:
         """Return (starts, weights): the weights of several levels, ordered by their first numbers.
 
         Weights ``weights[starts[g]:starts[g + 1]]``, two or more, lie on exactly the same arcs; the
-        sum of their spins is one weight. Arcs from the constant are thresholds and left out.
+        sum of their spins is one weight. Arcs from the constant are thresholds and left out, and so
+        are known weights.
 
         >>> Topology.dense(1, 2, weight_levels=3, threshold_levels=4).levelled_weights
         (array([0, 2, 4]), array([0, 1, 4, 5]))
         """
         pairs = self.target_of * self.node_count + self.source_of
         first_of = first_with_equal_arcs(self.weight_of, pairs)
-        is_levelled = np.bincount(first_of, minlength=self.weight_count)[first_of] > 1
+        counts = np.bincount(first_of[self.free_weights], minlength=self.weight_count)
+        is_levelled = (counts[first_of] > 1) & (self.known_weights == 0)
         is_levelled[self.weight_of[self.constant_arcs]] = False
         weights = np.flatnonzero(is_levelled)
         weights = weights[np.argsort(first_of[weights], kind="stable")]
@@ -397,11 +451,18 @@ class Topology:
         sources, targets = number[self.source_of[arcs]], number[self.target_of[arcs]]
         counts = input_count, self.output_count, len(nodes_left)
         arrays = sources, targets, weight_of
-        thinned = Topology(*counts, *arrays, has_constant=self.has_constant)
+        neurons = nodes_left[input_count:] - self.input_count
+        thinned = Topology(
+            *counts,
+            *arrays,
+            has_constant=self.has_constant,
+            known_weights=self.known_weights[weights],
+            known_biases=self.known_biases[neurons],
+        )
         return Thinning(
             topology=thinned,
             node_of=_read_only(nodes_left),
-            neuron_of=_read_only(nodes_left[input_count:] - self.input_count),
+            neuron_of=_read_only(neurons),
             arc_of=_read_only(arcs),
             weight_of=_read_only(weights),
         )
@@ -433,6 +494,8 @@ class Topology:
             what = " -> ".join(str(s[0]) if len(s) == 1 else str(s) for s in self.layer_shapes)
         counted = {"node": self.node_count, "arc": self.arc_count, "weight": self.weight_count}
         counts = ", ".join(_some(count, thing) for thing, count in counted.items())
+        known = int(np.count_nonzero(self.known_weights))
+        counts += f", {known} known" * (known > 0)
         constant, cyclic = ", one constant" * self.has_constant, ", cyclic" * (not self.is_acyclic)
         return f"Topology({what}: {counts}{constant}{cyclic})"
 
@@ -446,7 +509,9 @@ class Topology:
         if arc_count(shape, layers) != self.arc_count or min(one.levels for one in layers) < 2:
             return False
         try:
-            return Topology.of_layers(shape, layers) == self
+            weights, biases = self.known_weights, self.known_biases
+            found = Topology.of_layers(shape, layers)
+            return replace(found, known_weights=weights, known_biases=biases) == self
         except RangeError:
             return False
 
@@ -578,7 +643,20 @@ def require_groups(groups: Any, input_count: int) -> tuple[int, ...]:
     return tuple(of.tolist())
 
 
-def _read_only(array: IntVector) -> IntVector:
+def _require_known(name: str, values: Any, count: int, of: str) -> SpinVector:
+    """Return a copy of -1, 0 and +1 for each `of`; None becomes zeros."""
+    if values is None:
+        return np.broadcast_to(np.int8(0), (count,))  # takes no memory
+    array = np.asarray(values)
+    if array.shape != (count,) or array.dtype.kind not in "iuf" or not np.isin(array, KNOWN).all():
+        raise ShapeError(
+            f"{name} must be {count} values, one per {of}: -1 or +1, or 0 where it is free; got "
+            f"{values!r:.60}"
+        )
+    return array.astype(np.int8)
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
     array.setflags(write=False)
     return array
 

@@ -3,25 +3,29 @@
 Text such as ``conv(3x3x2)+fc(4)`` -> layers -> arcs.  Paper, caption of tab:networks.  Numbering is
 part of the interface: targets in order, for each target its sources in order, for each source its
 parallel arcs, and last the arcs from the constant; convolution weights filter by filter, then
-channel, row, column and parallel arc, then those of thresholds neuron by neuron.
+channel, row, column and parallel arc, then those of thresholds neuron by neuron.  Weights may be
+known: drawn from a seed, or written with ``#`` for +1 and ``.`` for -1, in the order of their
+numbers.  Biases and thresholds then stay free, except those of majority pooling.
 """
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import IntVector, require_count, require_memory
+from qubonn.checks import IntVector, SpinVector, require_count, require_memory
 from qubonn.errors import NotationError, RangeError, ShapeError
 
 BYTES_PER_ARC = 72  # at the peak of building; a third of it stays
 
 Shape = tuple[int, ...]  # (nodes,) or (channels, rows, columns)
 Arcs = tuple[IntVector, IntVector, IntVector]  # source, target and weight, each counted from 0
+Known = tuple[SpinVector, SpinVector]  # weights, then biases: spins, or 0 where they are free
+KnownSpins = int | str | None  # of the weights of a layer: a seed, or # and .; None: free
 CONSTANT = -1  # as a source, until nodes are numbered
 OUTSIDE = -2  # as a source: beyond the edge of an image
 
@@ -32,7 +36,8 @@ class Dense:
 
     A weight of n levels is n - 1 parallel arcs; a threshold of n levels is the bias and n - 2
     weights from the constant, each of `step` arcs. With `groups`, the group of each node of the
-    layer before, counted from 0, a neuron has one weight for all nodes of a group.
+    layer before, counted from 0, a neuron has one weight for all nodes of a group. The spins of the
+    weights may be `known`.
     """
 
     size: int
@@ -40,6 +45,7 @@ class Dense:
     thresholds: int = 2
     groups: tuple[int, ...] | None = field(default=None, repr=False)
     step: int = field(default=1, repr=False)
+    known: KnownSpins = field(default=None, repr=False)
 
     def shape_after(self, before: Shape) -> Shape:
         """Return the shape of this layer."""
@@ -68,6 +74,16 @@ class Dense:
         groups = prod(before) if self.groups is None else max(self.groups) + 1
         return self.size * (groups * (self.levels - 1) + self.thresholds - 2)
 
+    def known_count_from(self, before: Shape) -> int:
+        """Return the number of weights that `known` is about: all but those of thresholds."""
+        return self.weight_count_from(before) - self.size * (self.thresholds - 2)
+
+    def known_from(self, before: Shape) -> Known:
+        """Return which weights and biases are known."""
+        spins = known_spins(self.known, self.known_count_from(before)).reshape(self.size, -1)
+        weights = np.pad(spins, ((0, 0), (0, self.thresholds - 2)))
+        return weights.reshape(-1), np.zeros(self.size, dtype=np.int8)
+
 
 @dataclass(frozen=True)
 class Convolution:
@@ -75,7 +91,7 @@ class Convolution:
 
     A filter spans all channels of the layer before. With `padding` it may begin and end that many
     nodes beyond the edge, where there is nothing to read: neurons at the edge have fewer arcs.
-    Biases and thresholds stay one per neuron.
+    Biases and thresholds stay one per neuron. The spins of the filters may be `known`.
     """
 
     rows: int
@@ -85,6 +101,7 @@ class Convolution:
     thresholds: int = 2
     stride: int = 1
     padding: int = 0
+    known: KnownSpins = field(default=None, repr=False)
 
     def shape_after(self, before: Shape) -> Shape:
         """Return the shape of this layer."""
@@ -151,6 +168,76 @@ class Convolution:
         is_arc = sources != OUTSIDE
         return sources[is_arc], targets[is_arc], weights[is_arc]
 
+    def known_count_from(self, before: Shape) -> int:
+        """Return the number of weights that `known` is about: those of all filters."""
+        return self.filters * before[0] * self.rows * self.columns * (self.levels - 1)
+
+    def known_from(self, before: Shape) -> Known:
+        """Return which weights and biases are known."""
+        neurons = prod(self.shape_after(before))
+        spins = known_spins(self.known, self.known_count_from(before))
+        weights = np.pad(spins, (0, neurons * (self.thresholds - 2)))
+        return weights, np.zeros(neurons, dtype=np.int8)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Every neuron is the majority of a rectangle of one channel; rectangles do not overlap.
+
+    That is f of their sum, so ties go to -1. All weights are known to be +1: there is one for each
+    place in the rectangle, for all neurons. A bias is known too: -1 for an even number of nodes and
+    +1 for an odd one, which never changes the sign of f. Rows and columns that do not fill a
+    rectangle are not read.
+    """
+
+    rows: int
+    columns: int
+    levels: ClassVar[int] = 2
+    thresholds: ClassVar[int] = 2
+
+    def shape_after(self, before: Shape) -> Shape:
+        """Return the shape of this layer."""
+        return (before[0], before[1] // self.rows, before[2] // self.columns)
+
+    def arc_count_from(self, before: Shape) -> int:
+        """Return the number of arcs from a layer of shape `before`."""
+        return prod(self.shape_after(before)) * self.rows * self.columns
+
+    def arcs_from(self, before: Shape) -> Arcs:
+        """Return the arcs from a layer of shape `before`."""
+        axes = (*self.shape_after(before), self.rows, self.columns)
+        channel, out_row, out_column, row, column = np.indices(axes, dtype=np.int64)
+        in_row, in_column = self.rows * out_row + row, self.columns * out_column + column
+        sources = (channel * before[1] + in_row) * before[2] + in_column
+        size = self.rows * self.columns
+        sources, targets = _parallel(sources.reshape(-1, size), self.levels, 0)
+        return sources, targets, np.arange(len(sources)) % size
+
+    def known_from(self, before: Shape) -> Known:
+        """Return which weights and biases are known: all."""
+        size, neurons = self.rows * self.columns, prod(self.shape_after(before))
+        return np.ones(size, dtype=np.int8), np.full(neurons, 2 * (size % 2) - 1, dtype=np.int8)
+
+
+def known_spins(known: KnownSpins, count: int) -> SpinVector:
+    """Return the spins of `count` weights: of a seed, as written, or 0 where they are free.
+
+    >>> known_spins("#./.#", 4), known_spins(None, 2)
+    (array([ 1, -1, -1,  1], dtype=int8), array([0, 0], dtype=int8))
+    """
+    if known is None:
+        return np.zeros(count, dtype=np.int8)
+    if isinstance(known, int):
+        bits = np.random.default_rng(known).integers(2, size=count, dtype=np.int8)
+        return 2 * bits - np.int8(1)
+    marks = known.replace("/", "")
+    if len(marks) != count or set(marks) - {"#", "."}:
+        raise NotationError(
+            f"known weights must be a seed, or {count} of # (+1) and . (-1), with / anywhere "
+            f"between them; got {known!r:.60}"
+        )
+    return np.array([1 if mark == "#" else -1 for mark in marks], dtype=np.int8)
+
 
 def _parallel(sources: NDArray[np.int64], levels: int, constants: int) -> tuple[IntVector, ...]:
     """Return sources and targets of all arcs; `sources` has a row for each target.
@@ -162,7 +249,7 @@ def _parallel(sources: NDArray[np.int64], levels: int, constants: int) -> tuple[
     return sources.reshape(-1), np.repeat(np.arange(len(sources)), sources.shape[1])
 
 
-Layer = Dense | Convolution
+Layer = Dense | Convolution | Pool
 Stack = tuple[Shape, list[Layer]]  # shape of the inputs; layers, the outputs last
 
 
@@ -201,6 +288,16 @@ def layered_arcs(shape: Shape, layers: list[Layer]) -> tuple[Arcs, tuple[Shape, 
     return (source_of, target_of, weight_of), tuple(shapes)
 
 
+def layered_known(shape: Shape, layers: list[Layer]) -> Known:
+    """Return which weights and biases of layers after inputs of a shape are known."""
+    parts = []
+    for layer in layers:
+        parts.append(layer.known_from(shape))
+        shape = layer.shape_after(shape)
+    weights, biases = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return weights, biases
+
+
 def has_thresholds(layers: list[Layer]) -> bool:
     """Return whether some thresholds need a constant."""
     return any(layer.thresholds > 2 for layer in layers)
@@ -209,6 +306,7 @@ def has_thresholds(layers: list[Layer]) -> bool:
 # ---- the notation of the paper ----
 
 _CONVOLUTION = re.compile(r"conv\((\d{1,9})x(\d{1,9})(?:x(\d{1,9}))?\)")
+_POOL = re.compile(r"pool\((\d{1,9})x(\d{1,9})\)")
 _DENSE = re.compile(r"fc\((\d{1,9})\)")
 _OPTION = re.compile(r"(?:(?<=\()|,)(\w+)=([^,()]*)(?=[,)])")
 
@@ -250,49 +348,67 @@ def _read_layer(text: str, before: Shape, outputs: int = 0) -> Layer:
     if match := _CONVOLUTION.fullmatch(sizes):
         numbers = [int(size) for size in match.groups(default="1")]
         if all(numbers):
-            return _fitting(Convolution(*numbers, **options), before, text)
+            layer = Convolution(*numbers, **options)
+            _require_fit(layer, before, text)
+            return _with_known(layer, before)
+    if (match := _POOL.fullmatch(text)) and int(match[1]) and int(match[2]):
+        pool = Pool(int(match[1]), int(match[2]))
+        _require_fit(pool, before, text)
+        return pool
     if (match := _DENSE.fullmatch(sizes)) and int(match[1]):
-        return Dense(int(match[1]), **options)
+        return _with_known(Dense(int(match[1]), **options), before)
     if outputs and sizes == "out()":
-        return Dense(outputs, **options)
+        return _with_known(Dense(outputs, **options), before)
     raise NotationError(
-        "a layer must be fc(neurons), conv(rows x columns) or conv(rows x columns x filters), with "
-        "positive numbers of up to 9 digits, or out() as the last, joined by +; "
-        f"got {text!r:.60}"
+        "a layer must be fc(neurons), conv(rows x columns), conv(rows x columns x filters) or "
+        "pool(rows x columns), with positive numbers of up to 9 digits, or out() as the last, "
+        f"joined by +; got {text!r:.60}"
     )
+
+
+def _with_known(layer: Dense | Convolution, before: Shape) -> Layer:
+    """Return the layer if its known weights, where written, are as many as it has."""
+    if isinstance(layer.known, str):
+        known_spins(layer.known, layer.known_count_from(before))
+    return layer
 
 
 def _read_options(text: str) -> dict[str, Any]:
     least = {"levels": 2, "thresholds": 2}
     if text.startswith("conv("):
         least |= {"stride": 1, "padding": 0}
-    options: dict[str, int] = {}
+    options: dict[str, int | str] = {}
     for name, value in _OPTION.findall(text):
+        if name == "known" and name not in options and value:
+            options[name] = int(value) if re.fullmatch(r"\d{1,9}", value) else value
+            continue
         is_known = name in least and name not in options
         if not is_known or not re.fullmatch(r"\d{1,9}", value) or int(value) < least[name]:
             raise NotationError(
-                "options of a layer must be levels=n and thresholds=n, n from 2, and of a "
-                "convolution stride=n, n from 1, and padding=n, each at most once and of up to 9 "
-                f"digits; got {f'{name}={value}'!r:.60}"
+                "options of a layer must be levels=n and thresholds=n, n from 2, known=seed, and "
+                "of a convolution stride=n, n from 1, and padding=n, each at most once and of up "
+                f"to 9 digits; got {f'{name}={value}'!r:.60}"
             )
         options[name] = int(value)
     return options
 
 
-def _fitting(layer: Convolution, before: Shape, text: str) -> Convolution:
+def _require_fit(layer: Convolution | Pool, before: Shape, text: str) -> None:
     if len(before) != 3:
         raise NotationError(
             f"{text} needs rows and columns before it; got a flat layer of {before[0]} nodes: give "
             "inputs=(rows, columns) and put convolutions before fc layers"
         )
-    widest = 2 * layer.padding
-    fits = layer.rows <= before[1] + widest and layer.columns <= before[2] + widest
-    if fits and layer.padding < min(layer.rows, layer.columns) and layer.reads_all(before):
-        return layer
-    raise NotationError(
-        f"{text} must fit the layer before it, which has {before[1]} rows and {before[2]} columns"
-        + (": each weight must read a part of it" if fits else "")
+    padding = layer.padding if isinstance(layer, Convolution) else 0
+    fits = layer.rows <= before[1] + 2 * padding and layer.columns <= before[2] + 2 * padding
+    reads_all = isinstance(layer, Pool) or (
+        padding < min(layer.rows, layer.columns) and layer.reads_all(before)
     )
+    if not fits or not reads_all:
+        raise NotationError(
+            f"{text} must fit the layer before it, which has {before[1]} rows and {before[2]} "
+            f"columns{': each weight must read a part of it' if fits else ''}"
+        )
 
 
 def _input_shape(inputs: int | Sequence[int]) -> Shape:

@@ -6,6 +6,8 @@ Topology <-> MultiDiGraph.  The one file that imports networkx.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from qubonn.errors import MissingExtra, TopologyError
 
 if TYPE_CHECKING:
@@ -40,11 +42,25 @@ def read_graph(
     weights = _weight_numbers([data for *_, data in edges])
     arcs = [(u, v, weight) for (u, v, _), weight in zip(edges, weights, strict=True)]
     counts = {"inputs": len(first), "outputs": len(last), "nodes": len(number)}
-    return {"arcs": arcs, **counts, "has_constant": bool(constants)}
+    known = [0] * (max(weights, default=-1) + 1)
+    for weight, (*_, data) in zip(weights, edges, strict=True):
+        spin = data.get("known_spin", 0)
+        if spin and known[weight] not in (0, spin):
+            raise TopologyError(
+                f"edges that share a weight must have the same known_spin; got {known[weight]} and "
+                f"{spin!r:.20} for weight {weight}"
+            )
+        known[weight] = spin or known[weight]
+    biases = [graph.nodes[node].get("known_bias", 0) for node in [*middle, *last]]
+    more = {"known_weights": known, "known_biases": biases, "has_constant": bool(constants)}
+    return {"arcs": arcs, **counts, **more}
 
 
 def to_graph(topology: "Topology") -> Any:
-    """Return a MultiDiGraph; edges carry `arc_number` and `weight_number`."""
+    """Return a MultiDiGraph; edges carry `arc_number` and `weight_number`.
+
+    Where they are known, edges also carry `known_spin` and nodes `known_bias`.
+    """
     try:
         import networkx
     except ImportError:
@@ -55,9 +71,15 @@ def to_graph(topology: "Topology") -> Any:
         if topology.has_constant and node == topology.column_count:
             role = "constant"
         graph.add_node(node, role="output" if node in topology.outputs else role)
+    for neuron in np.flatnonzero(topology.known_biases):
+        node = graph.nodes[int(topology.input_count + neuron)]
+        node["known_bias"] = int(topology.known_biases[neuron])
     columns = (topology.source_of, topology.target_of, topology.weight_of)
     for arc, (source, target, weight) in enumerate(zip(*map(list, columns), strict=True)):
-        graph.add_edge(int(source), int(target), arc_number=arc, weight_number=int(weight))
+        spin = int(topology.known_weights[weight])
+        known = {"known_spin": spin} if spin else {}
+        numbers = {"arc_number": arc, "weight_number": int(weight)}
+        graph.add_edge(int(source), int(target), **numbers, **known)
     return graph
 
 

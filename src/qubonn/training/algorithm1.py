@@ -384,15 +384,19 @@ def thinned_field(field: Field, thinning: Thinning) -> Field:
 
 
 def voted(topology: Topology, field: Field) -> BinaryNetwork:
-    """Return the network that the field alone favours; a strength of 0 gives -1."""
-    return BinaryNetwork(topology, sign(field.weights), sign(field.biases))
+    """Return the network that the field alone favours; a strength of 0 gives -1.
+
+    Known weights and biases are as known.
+    """
+    spins = topology.with_known(sign(field.weights), sign(field.biases))
+    return BinaryNetwork(topology, *spins)
 
 
 def filled(
     topology: Topology, field: Field, thinning: Thinning, network: BinaryNetwork
 ) -> BinaryNetwork:
     """Return a thinned network made whole: dropped parameters get the sign of their strength."""
-    weights, biases = sign(field.weights), sign(field.biases)
+    weights, biases = topology.with_known(sign(field.weights), sign(field.biases))
     weights[thinning.weight_of] = network.weight_spins
     biases[thinning.neuron_of] = network.bias_spins
     return BinaryNetwork(topology, weights, biases)

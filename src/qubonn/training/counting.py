@@ -67,10 +67,10 @@ def count_feasible(problem: TrainingProblem) -> FeasibleCount:
     topology = problem.topology
     _require_two_layers(problem)
     units = [_patterns(problem, neurons) for neurons in _units(topology)]
-    widest = int(topology.fan_in[topology.outputs.start :].max()) + 1
+    widest = max(_output_spins(topology, output).count(0) for output in topology.outputs)
     if widest > MOST_OUTPUT:
         raise RangeError(
-            f"an output must have at most {MOST_OUTPUT} parameters to be counted; got {widest}"
+            f"an output must have at most {MOST_OUTPUT} free parameters to be counted; got {widest}"
         )
     total, largest = 0, -1
     step = max(1, AT_ONCE // (2**widest * problem.example_count))
@@ -111,13 +111,16 @@ def _units(topology: Topology) -> list[Integers]:
 def _patterns(problem: TrainingProblem, neurons: Integers) -> Patterns:
     """Count the parameters of some hidden neurons by the signs that they give."""
     inputs = problem.topology.with_constant(problem.input_spins).T.astype(np.int64)
-    steps = [*_steps(problem.topology, neurons, inputs)]
+    every = [*_steps(problem.topology, neurons, inputs)]
+    steps = [step for step, spin in every if not spin]
     if len(steps) > MOST_PARAMETERS:
         raise RangeError(
             f"hidden neurons must have at most {MOST_PARAMETERS} parameters to be counted, alone "
             f"or with those that share weights; got {len(steps)}"
         )
     sums = np.zeros((1, len(neurons) * problem.example_count), dtype=np.int64)
+    for step, spin in every:  # of what is known
+        sums += spin * step
     counts = np.ones(1, dtype=np.int64)
     for step in steps:
         both = np.concatenate([sums - step, sums + step])
@@ -135,16 +138,23 @@ def _patterns(problem: TrainingProblem, neurons: Integers) -> Patterns:
     return Patterns(neurons, spins, _added(counts, pattern_of, len(signs)), margins)
 
 
-def _steps(topology: Topology, neurons: Integers, inputs: Integers) -> Iterator[Integers]:
-    """Yield what each weight and each bias adds to the sums, neurons x examples in a row."""
+def _steps(
+    topology: Topology, neurons: Integers, inputs: Integers
+) -> Iterator[tuple[Integers, int]]:
+    """Yield what each weight and each bias adds to the sums, neurons x examples in a row.
+
+    And its spin, or 0 where it is not known.
+    """
     place_of = {int(neuron): place for place, neuron in enumerate(neurons)}
     arcs = np.flatnonzero(np.isin(topology.target_of, neurons))
     for weight in np.unique(topology.weight_of[arcs]):
         step = np.zeros((len(neurons), inputs.shape[1]), dtype=np.int64)
         for arc in arcs[topology.weight_of[arcs] == weight]:
             step[place_of[int(topology.target_of[arc])]] += inputs[topology.source_of[arc]]
-        yield step.reshape(-1)
-    yield from np.repeat(np.eye(len(neurons), dtype=np.int64), inputs.shape[1], axis=1)
+        yield step.reshape(-1), int(topology.known_weights[weight])
+    steps = np.repeat(np.eye(len(neurons), dtype=np.int64), inputs.shape[1], axis=1)
+    biases = topology.known_biases[neurons - topology.input_count].tolist()
+    yield from zip(steps, biases, strict=True)
 
 
 def _added(counts: Integers, place_of: Integers, size: int) -> Integers:
@@ -188,6 +198,9 @@ def _is_alike(topology: Topology, units: Sequence[Patterns]) -> bool:
     """Return whether hidden neurons can change places without a change of the outputs."""
     if any(len(unit.neurons) > 1 or not unit.is_like(units[0]) for unit in units):
         return False
+    is_last = topology.target_of >= topology.outputs.start
+    if topology.known_weights[topology.weight_of[is_last]].any():
+        return False
     arcs = np.zeros((topology.hidden_count, topology.output_count), dtype=np.int64)
     is_inner = topology.source_of >= topology.input_count
     ends = topology.source_of[is_inner], topology.target_of[is_inner]
@@ -200,6 +213,14 @@ def _orders(row: tuple[int, ...]) -> int:
     return factorial(len(row)) // prod(factorial(n) for n in Counter(row).values())
 
 
+def _output_spins(topology: Topology, output: int) -> list[int]:
+    """Return the known spins of an output: arcs from hidden neurons, from the constant, bias."""
+    arcs = topology.arcs_into(output)
+    arcs = arcs[np.argsort(topology.source_of[arcs] < topology.input_count, kind="stable")]
+    bias = topology.known_biases[output - topology.input_count]
+    return [*topology.known_weights[topology.weight_of[arcs]].tolist(), int(bias)]
+
+
 def _completions(
     problem: TrainingProblem, output: int, spins: Integers
 ) -> tuple[Integers, Integers]:
@@ -210,7 +231,8 @@ def _completions(
     others = len(sources) - len(hidden) + 1  # arcs from the constant, and the bias
     ones = np.ones((len(spins), others, spins.shape[2]), dtype=np.int64)
     terms = np.concatenate([spins[:, hidden], ones], axis=1)
-    parameters = np.array(list(product((-1, 1), repeat=terms.shape[1])))
+    choices = [(spin,) if spin else (-1, 1) for spin in _output_spins(topology, output)]
+    parameters = np.array(list(product(*choices)))
     sums = parameters @ terms
     wanted = problem.output_spins[:, output - topology.outputs.start] > 0
     is_fitting = ((sums > 0) == wanted).all(axis=2)

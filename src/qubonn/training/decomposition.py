@@ -95,6 +95,7 @@ class _Run:
         self.sampler = as_sampler(engine.sampler)
         self.following = tuple(_following(problem))
         neurons = range(problem.topology.neuron_count)
+        self.visited = np.array([n for n in neurons if len(self._own_parameters(n))], dtype=int)
         self.sizes = [self._variables_of_each_example(neuron) for neuron in neurons]
         self.has_floor = problem.field.is_zero and not (
             problem.margin_strength or problem.extra_terms
@@ -111,8 +112,10 @@ class _Run:
         """Visit the next neuron: sample its block and keep the best network that is no worse."""
         if self.is_over:
             self._start()
+        if not len(self.visited):
+            return  # all parameters are known
         if not self.queue:
-            self.queue = self.generator.permutation(len(self.following)).tolist()
+            self.queue = self.generator.permutation(self.visited).tolist()
         neuron = self.queue.pop()
         networks = self._block_networks(neuron, time_limit)
         energies = [self._energy(network) for network in networks]
@@ -171,7 +174,7 @@ class _Run:
         return list(dict.fromkeys(some.decode(state) for state in best))
 
     def _block(self, neuron: int) -> tuple[IntVector, IntVector]:
-        """Return the variables of parameters and the examples that fit the limit."""
+        """Return the parameters and the examples that fit the limit."""
         own, each = self._own_parameters(neuron), self.sizes[neuron]
         limit = self.engine.variable_limit
         if limit <= each:
@@ -208,9 +211,11 @@ class _Run:
         return np.arange(len(sums)) if or_all and not len(found) else found
 
     def _own_parameters(self, neuron: int) -> IntVector:
+        """Return the free weights and the bias of a neuron: numbers of weights, then of biases."""
         topology = self.problem.topology
         arcs = topology.target_of == neuron + topology.input_count
-        return np.append(np.unique(topology.weight_of[arcs]), topology.weight_count + neuron)
+        own = np.append(np.unique(topology.weight_of[arcs]), topology.weight_count + neuron)
+        return np.asarray(own[topology.known_parameters[own] == 0])
 
     def _variables_of_each_example(self, neuron: int) -> int:
         one, own = self.problem.of_examples(slice(0, 1)), self._own_parameters(neuron)
@@ -223,6 +228,7 @@ def _following(problem: TrainingProblem) -> Iterator[NDArray[np.bool_]]:
     for neuron in range(topology.neuron_count):
         node = neuron + topology.input_count
         weights = topology.weight_of[topology.target_of == node]
+        weights = weights[topology.known_weights[weights] == 0]
         is_changed = np.zeros(topology.node_count, dtype=bool)
         is_changed[node] = True
         is_changed[topology.target_of[np.isin(topology.weight_of, weights)]] = True
@@ -242,12 +248,14 @@ def _free_variables(
     """Return which variables of a problem are free: parameters, and all of the changed nodes."""
     variables, topology = problem.variables, problem.topology
     structure, is_free = variables.structure, np.zeros(problem.variables.count, dtype=bool)
-    is_free[parameters] = True
+    variable_of = np.append(variables.weight_variables, variables.bias_variables)
+    is_free[variable_of[parameters]] = True
     activations = variables.activation_variables[:, is_changed]
     is_free[activations[activations >= 0]] = True
     counts = is_changed[topology.input_count :][structure.count_neuron]
     is_free[variables.count_variables[:, counts]] = True
     arcs = structure.product_arcs
-    follows = is_changed[topology.source_of[arcs]] | is_free[topology.weight_of[arcs]]
+    weights = variables.weight_variables[topology.weight_of[arcs]]
+    follows = is_changed[topology.source_of[arcs]] | is_free[weights]
     is_free[variables.product_variables[:, follows]] = True
     return is_free

@@ -130,13 +130,14 @@ def _by_sampling(
     problem: TrainingProblem, sampler: Sampler, name: str, options: dict[str, Any]
 ) -> TrainingResult:
     samples, variables = sampler.sample(problem.qubo(), **options), problem.variables
-    weights, biases, activations, _ = np.split(samples.bits, variables.starts[1:4], axis=1)
+    _, _, activations, _ = np.split(samples.bits, variables.starts[1:4], axis=1)
+    weights, biases = variables.parameter_spins(samples.bits)
     bits = np.repeat(variables.known_bits[np.newaxis], len(samples), axis=0)
     bits[:, variables.activation_variables >= 0] = activations
     found = Solutions(
         problem,
-        2 * weights - 1,
-        2 * biases - 1,
+        weights,
+        biases,
         2 * bits - 1,
         samples.energies.astype(np.float64),
         samples.stop,

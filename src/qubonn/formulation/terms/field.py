@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import require_real_vector
+from qubonn.checks import IntVector, SpinVector, require_real_vector
 from qubonn.errors import ShapeError
 from qubonn.formulation.assignment import Assignment
 from qubonn.formulation.variables import Variables
@@ -75,9 +75,9 @@ class FieldTerm:
 
     def hamiltonian(self, variables: Variables) -> Hamiltonian:
         """Return the sum over weights and biases."""
-        return _pull(variables.weight_variables, self.field.weights) + _pull(
-            variables.bias_variables, self.field.biases
-        )
+        topology, field = variables.topology, self.field
+        weights = _pull(variables.weight_variables, field.weights, topology.known_weights)
+        return weights + _pull(variables.bias_variables, field.biases, topology.known_biases)
 
     def evaluate(self, variables: Variables, assignment: Assignment) -> int | float:
         """Return the sum over weights and biases."""
@@ -86,6 +86,7 @@ class FieldTerm:
         return pull.item()
 
 
-def _pull(bits: NDArray[np.int64], strengths: NDArray[Any]) -> Hamiltonian:
-    total = strengths.sum().item()
-    return Hamiltonian.linear(bits, 2 * strengths) - Hamiltonian.constant(total)
+def _pull(bits: IntVector, strengths: NDArray[Any], known: SpinVector) -> Hamiltonian:
+    free = known == 0
+    constant = (strengths @ known - strengths[free].sum()).item()
+    return Hamiltonian.linear(bits[free], 2 * strengths[free]) + Hamiltonian.constant(constant)
