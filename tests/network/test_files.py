@@ -124,6 +124,7 @@ def test_known_weights_come_back(notation: str, tmp_path: Path) -> None:
     network = qn.BinaryNetwork.random(topology, seed=0)
     network.save(tmp_path / "known.qubonn")
     loaded = qn.load(tmp_path / "known.qubonn")
+    assert isinstance(loaded, qn.BinaryNetwork)
     assert loaded == network
     assert loaded.topology.layer_shapes == topology.layer_shapes
     assert loaded.topology.known_weights.any()
