@@ -49,6 +49,7 @@ class Guessing:
         topology, structure = problem.topology, problem.variables.structure
         weights = generator.choice([-1, 1], (self.count, topology.weight_count)).astype(np.int8)
         biases = generator.choice([-1, 1], (self.count, topology.neuron_count)).astype(np.int8)
+        weights, biases = topology.with_known(weights, biases)
         known = 2 * problem.variables.known_bits - 1
         spins = np.broadcast_to(known, (self.count, *known.shape)).copy()
         free = spins[:, :, structure.free_nodes].shape
