@@ -194,20 +194,16 @@ MNIST = os.environ.get("QUBONN_MNIST", "")
 @needs_verilator
 @pytest.mark.slow
 @pytest.mark.skipif(not MNIST, reason="QUBONN_MNIST does not name the folder of the MNIST files")
-@pytest.mark.parametrize(
-    ("style", "sizes"),
-    [*((style, {}) for style in STYLES), ("serial", {"word": 1, "lanes": 128})],
-    ids=[*STYLES, "lanes"],
-)
+@ALL_STYLES
 def test_all_test_images_of_mnist_give_the_same_classes(
-    style: Style, sizes: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    style: Style, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     classifier, images = mnist_classifier(), mnist_images("t10k")[0]
     classes, outputs = classifier.predict(images), np.zeros((len(images), 10), dtype=bool)
     vectors = Vectors(images.astype(np.int64), outputs, classes.astype(np.int64), 0)
     monkeypatch.setattr("qubonn.export.verilog.vectors_of", lambda *_, **__: vectors)
     options: dict[str, Any] = {"style": style, "inputs": "uint8", "lut_inputs": 6}
-    qn.to_verilog(classifier, tmp_path, name="net", **options, **sizes)
+    qn.to_verilog(classifier, tmp_path, name="net", **options)
     optimise = "-O2" if style == "serial" else "-O0"  # many clocks, or much to compile
     assert run_verilated(tmp_path, optimise=optimise) == "PASS: 10000 examples"
 
