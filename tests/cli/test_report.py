@@ -40,6 +40,10 @@ def test_programs_get_the_names_of_the_files(
     assert "out/r.md" in said["written"]
     assert all(Path(path).exists() for path in said["written"])
     assert any(path.startswith("out/figures/") for path in said["written"])
+    tables = {table["name"]: table for table in said["tables"]}
+    assert {"agreement", "table1", "margins", "margins-replicas"} <= tables.keys()
+    assert len(tables["margins"]["rows"]) == 16  # eight strengths, the paper's row and ours
+    assert all(len(row) == len(one["heads"]) for one in tables.values() for row in one["rows"])
 
 
 def test_options_of_markdown_need_it(store: Path, call: Call) -> None:

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from qubonn.cli.screen import Screen, printable, printable_lines
+from qubonn.experiments.tables import Cell, ResultTable
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,21 @@ def test_a_table_in_a_pipe_is_whole_however_wide(capsys: pytest.CaptureFixture[s
     assert [len(line) for line in lines] == [211, 211, 211]
     assert lines[1].startswith("a ")
     assert lines[2].endswith(" 22")
+
+
+def test_a_table_on_a_narrow_terminal_is_not_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    heads = [f"column {number}" for number in range(12)]
+    table = ResultTable("t", "Numbers", tuple(heads), [[Cell("0.5625", "(+0.0125)")] * 12])
+    Screen().show(table.rich())
+    Screen().table(heads, [["0.8125"] * 12])
+    output = capsys.readouterr().out
+    assert "…" not in output
+    assert [output.count(text) for text in ("0.5625", "(+0.0125)", "0.8125")] == [12, 12, 12]
+    assert all(output.count(head) == 2 for head in heads[2:])  # 1 is in 10 and 11 too
 
 
 def test_facts_are_aligned(capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,7 +108,7 @@ def _report_stores(
     screen: Screen,
 ) -> None:
     from qubonn.experiments import Store
-    from qubonn.experiments.tables import runs_csv
+    from qubonn.experiments.tables import ResultTable, runs_csv
     from qubonn.paper.comparison import comparisons_csv
     from qubonn.paper.results import report_of
     from qubonn.storage import guard, read_limited, write_whole
@@ -135,7 +135,8 @@ def _report_stores(
         write_whole(path, text.encode())
     written = [*figures, *contents]
     screen.facts(*((str(path), f"{path.stat().st_size:,} bytes") for path in written))
-    screen.document(written=[str(path) for path in written])
+    tables = [part.document() for part in report.parts() if isinstance(part, ResultTable)]
+    screen.document(written=[str(path) for path in written], tables=tables)
 
 
 def stores_in(places: tuple[Path, ...]) -> list[Path]:

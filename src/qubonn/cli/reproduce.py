@@ -124,7 +124,7 @@ def command(
             screen.show(table.rich())
             tables.append(table)
         screen.say(f"{MARKS} All results:  qubonn report {shlex.quote(str(store))} -o report.html")
-    screen.document(store=str(store), tables=[_document(table) for table in tables])
+    screen.document(store=str(store), tables=[table.document() for table in tables])
 
 
 def _opened(studies: Studies, folder: Path, is_resumed: bool) -> Iterator["Store"]:
@@ -173,8 +173,3 @@ def _results(folder: Path, names: tuple[str, ...]) -> list["ResultTable"]:
         if known := in_order(summaries):
             tables.append(results_table(known))
     return tables
-
-
-def _document(table: "ResultTable") -> dict[str, Any]:
-    rows = [[f"{cell.text} {cell.marked_note}".strip() for cell in row] for row in table.rows]
-    return {"title": table.title, "heads": list(table.heads), "rows": rows}

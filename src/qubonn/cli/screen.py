@@ -24,6 +24,7 @@ TERMINATED = 143  # SIGTERM; handled like Ctrl-C
 
 Cell = str | int | float
 SHOWN_CLASSES = 12  # of a confusion matrix
+WIDEST = 100_000  # characters of a line; a table is never cut
 
 
 @dataclass(kw_only=True)
@@ -103,9 +104,16 @@ class Screen:
         self.table([r"actual \ predicted", *names], rows)
 
     def show(self, drawn: Any) -> None:
-        """Write a table or another object of rich."""
-        if not self.as_json:
-            self._console.print(drawn)
+        """Write a table or another object of rich; one wider than the terminal is not cut."""
+        if self.as_json:
+            return
+        console, width = self._console, self._console.width
+        try:
+            console.width = WIDEST
+            console.width = max(width, console.measure(drawn).maximum)
+            console.print(drawn)
+        finally:
+            console.width = width
 
     def document(self, **content: Any) -> None:
         """Write the result as JSON, if --json is given."""
@@ -124,7 +132,7 @@ class Screen:
     def _console(self) -> Any:
         from rich.console import Console
 
-        width = None if self.is_terminal else 100_000  # a table in a pipe is never cut
+        width = None if self.is_terminal else WIDEST
         return Console(highlight=False, soft_wrap=True, width=width)
 
 

@@ -78,6 +78,17 @@ class ResultTable:
         piped.insert(1, "|" + "---|" * len(self.heads))
         return "\n".join([*([escaped(self.caption), ""] if self.caption else []), *piped])
 
+    def document(self) -> dict[str, Any]:
+        """Return the table as plain values for JSON; notes stay in their cells."""
+        rows = [[f"{cell.text} {cell.marked_note}".strip() for cell in row] for row in self.rows]
+        return {
+            "name": self.name,
+            "title": self.title,
+            "caption": self.caption,
+            "heads": list(self.heads),
+            "rows": rows,
+        }
+
     def rich(self) -> "RichTable":
         """Return the table for a terminal: a line between groups, colours for verdicts."""
         from rich import box
