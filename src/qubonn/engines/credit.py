@@ -80,6 +80,7 @@ def uses_soft_credit(topology: Topology, credit: CreditKind, *, is_soft: bool) -
     return True
 
 
+@lru_cache(maxsize=8)
 def _is_deep_or_shared(topology: Topology) -> bool:
     is_hidden = topology.target_of < topology.outputs.start
     is_inner = topology.source_of >= topology.input_count

@@ -5,6 +5,7 @@ TrainingProblem, Cost -> Examples; parameters -> Replica, and back.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -474,6 +475,7 @@ def _softness(topology: Topology, cost: Cost) -> NDArray[np.int64]:
     return softness
 
 
+@lru_cache(maxsize=12)
 def _squares_of_moves(topology: Topology) -> NDArray[np.float64]:
     """Return by neuron its number of arcs, or the squares of its bundles' sizes, summed by weight.
 

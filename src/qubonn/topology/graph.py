@@ -6,6 +6,7 @@ Arcs, layers, text or a networkx graph -> Topology.  Paper, section "Model formu
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from hashlib import blake2b
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -478,10 +479,19 @@ class Topology:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Topology):
             return NotImplemented
+        if self is other or hash(self) != hash(other):
+            return self is other
+        return self._digest == other._digest
+
+    @cached_property
+    def _digest(self) -> bytes:
+        """All that makes topologies equal; they are compared, and looked up, often."""
         names = [field.name for field in fields(self) if field.name != "layer_shapes"]
-        return self is other or all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
-        )
+        digest = blake2b()
+        for values in (np.asarray(getattr(self, name)) for name in names):
+            digest.update(repr((values.dtype.str, values.shape)).encode())
+            digest.update(np.ascontiguousarray(values).data)
+        return digest.digest()
 
     def __hash__(self) -> int:
         return hash((self.input_count, self.output_count, self.node_count, self.arc_count))
