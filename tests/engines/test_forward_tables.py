@@ -57,3 +57,12 @@ def test_a_neuron_s_weights_of_several_inputs_are_tied_and_all_others_its_own() 
     constant = topology.node_count
     assert sorted(map(len, bundles[wiring.first_constant :])) == [1, 2]
     assert all((bundle == constant).all() for bundle in bundles[wiring.first_constant :])
+
+
+def test_known_weights_are_not_tied() -> None:
+    topology = Topology.from_arcs(
+        [(0, 2, 0), (1, 2, 0), (2, 3, 1)], inputs=2, outputs=1, known_weights=[1, 0]
+    )
+    wiring = tables_of(topology)[0]
+    assert len(wiring.tied) == 0
+    assert sorted(wiring.own[:, PARAMETER].tolist()) == [1, 2, 3]  # biases are 2 and 3

@@ -210,15 +210,18 @@ def _tied(topology: Topology, sources: Integers, targets: Integers, parameters: 
     """Find the neurons that read inputs only, by weights that no other neuron has.
 
     Weights of the same sources are a number; neurons without a weight of several arcs are left out.
+    Known weights do not count.
     """
+    is_free = topology.known_parameters[parameters] == 0
     counts = np.bincount(parameters)
     first_target = np.zeros(len(counts), dtype=np.int64)
     first_target[parameters[::-1]] = targets[::-1]
     is_inner = (sources >= topology.input_count) & (sources < topology.node_count)
     has_others = np.bincount(parameters, first_target[parameters] != targets) > 0
-    is_tied = np.bincount(targets, counts[parameters] > 1, topology.neuron_count) > 0
-    is_tied[targets[is_inner | has_others[parameters]]] = False
-    arcs = np.flatnonzero(is_tied[targets] & (topology.known_parameters[parameters] == 0))
+    is_several = is_free & (counts[parameters] > 1)
+    is_tied = np.bincount(targets, is_several, topology.neuron_count) > 0
+    is_tied[targets[is_inner | (is_free & has_others[parameters])]] = False
+    arcs = np.flatnonzero(is_tied[targets] & is_free)
     if not len(arcs):
         none = np.zeros(0, dtype=np.int64)
         return Tied(none, none, np.zeros(1, np.int64), none, np.zeros(1, np.int64), none, 0)
