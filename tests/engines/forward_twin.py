@@ -220,9 +220,10 @@ def window_of(problem: TrainingProblem, engine: ForwardAnnealing, neuron: int) -
 
 
 def reads_bundles(topology: Topology, neuron: int) -> bool:
-    """Whether a neuron reads inputs only, by weights of its own, some of several arcs."""
+    """Whether a neuron reads inputs only, by free weights of its own, some of several arcs."""
     into = topology.target_of == topology.input_count + neuron
-    weights = topology.weight_of[into]
+    is_free = topology.known_weights[topology.weight_of] == 0
+    weights = topology.weight_of[into & is_free]
     if not len(weights) or np.isin(topology.weight_of[~into], weights).any():
         return False
     is_outer = (topology.source_of[into] < topology.input_count).all()
