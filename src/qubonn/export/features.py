@@ -74,11 +74,6 @@ class Features:
         """Return a Verilog expression for a feature, raised in the same way."""
         return f"{value} ^ {self.width}'d{1 << (self.width - 1)}" if self.is_signed else value
 
-    def bits_of(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
-        """Return features as the circuit reads them; NaN where one is missing."""
-        whole = np.where(np.isnan(numbers), self.missing, numbers).astype(np.int64)
-        return np.asarray(whole & ((1 << self.width) - 1))
-
 
 def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
     """Return the features of a model, None if its inputs are bits."""

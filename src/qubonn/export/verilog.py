@@ -91,11 +91,17 @@ class Design:
             about = f"a feature, {self._number}" if self.features else inputs
             return Port("input", "in_word", self.machine.source_width, about)
         if self.features is None:
-            about = "input i is bit i, 1 for +1, 0 for -1"
-            return Port("input", "inputs", self.circuit.input_count, about)
+            return Port("input", "inputs", self.width, "input i is bit i, 1 for +1, 0 for -1")
         size = self.features.width
         about = f"feature i is bits {size} * i to {size} * i + {size - 1}, {self._number}"
-        return Port("input", "features", self.features.count * size, about)
+        return Port("input", "features", self.width, about)
+
+    @property
+    def width(self) -> int:
+        """Bits of an example."""
+        if self.features is None:
+            return self.circuit.input_count
+        return self.features.count * self.features.width
 
     @property
     def _number(self) -> str:
@@ -119,18 +125,18 @@ class Design:
     @property
     def ports(self) -> list[Port]:
         """All ports in order."""
-        before = [] if self.style == "combinational" else [Port("input", "clk")]
-        valid = [] if self.style == "combinational" else [Port("output", "out_valid")]
-        if before:
-            before += [
-                Port("input", "rst", about="1: forget all examples, at a rising edge of clk"),
-                Port("input", "in_valid", about=f"{self.source.name} is to be read"),
-            ]
-            valid = [Port("output", "out_valid", about="the results are those of an example")]
+        if self.style == "combinational":
+            return [self.source, *self.results]
+        before = [
+            Port("input", "clk"),
+            Port("input", "rst", about="1: forget all examples, at a rising edge of clk"),
+            Port("input", "in_valid", about=f"{self.source.name} is to be read"),
+        ]
+        after = [Port("output", "out_valid", about="the results are those of an example")]
         if self.style == "serial":
             before.append(Port("output", "in_ready", about="in_word is read if in_valid is 1"))
-            valid.insert(0, Port("input", "out_ready", about="1: the results have been read"))
-        return [*before, self.source, *valid, *self.results]
+            after.insert(0, Port("input", "out_ready", about="1: the results have been read"))
+        return [*before, self.source, *after, *self.results]
 
 
 def _design(
@@ -181,7 +187,7 @@ def _files(
         "design": design,
         "model": model,
         "version": __version__,
-        "source_width": _source_width(design),
+        "source_width": design.width,
     }
     files = {f"{module}.v": template("circuit.v.in").render(known)}
     if has_bench:
@@ -191,13 +197,6 @@ def _files(
         files[f"{module}_vectors.hex"] = _hex_lines(design, checked)
         files["README.md"] = template("circuit.md.in").render(known)
     return files
-
-
-def _source_width(design: Design) -> int:
-    """Return the bits of an example."""
-    if design.features is None:
-        return design.circuit.input_count
-    return design.features.count * design.features.width
 
 
 def _hex_lines(design: Design, vectors: Vectors) -> str:
