@@ -35,7 +35,7 @@ from export.test_classifier import (
     TABLE_ENCODER,
     with_binariser,
 )
-from qubonn.errors import RangeError, TopologyError
+from qubonn.errors import FileFormatError, RangeError, TopologyError
 from qubonn.export.model import exported
 from qubonn.export.stimuli import Vectors, vectors_of
 from qubonn.export.verilog import Style
@@ -428,3 +428,22 @@ def test_files_are_written_all_or_none(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"README\.md"):
         qn.to_verilog(network, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+
+
+def test_an_earlier_export_stays_if_a_file_cannot_be_written(tmp_path: Path) -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
+    earlier = qn.to_verilog(network, tmp_path)
+    (tmp_path / "README.md").unlink()
+    (tmp_path / "README.md").mkdir()
+    with pytest.raises(OSError, match=r"README\.md"):
+        qn.to_verilog(network, tmp_path, style="serial")
+    assert (tmp_path / "model.v").read_text() == earlier
+    assert "clk" not in (tmp_path / "model_tb.v").read_text()
+
+
+def test_a_readme_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
+    with pytest.raises(FileFormatError, match=r"README\.md was not written by to_verilog"):
+        qn.to_verilog(network, tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]

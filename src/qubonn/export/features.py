@@ -77,6 +77,7 @@ class Features:
 
 def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
     """Return the features of a model, None if its inputs are bits."""
+    require_whole(inputs, scale)
     if inputs == "bits":
         return None
     if inputs not in get_args(Numbers):
@@ -100,6 +101,15 @@ def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
         notes=notes,
         scale=scale,
     )
+
+
+def require_whole(inputs: str, scale: int) -> None:
+    """Refuse a scale of bits or floats."""
+    if inputs in ("bits", "float") and scale != 1:
+        raise RangeError(
+            f"scale is for whole numbers; got scale={scale} for inputs={inputs!r}: choose a type "
+            f"of whole numbers ({', '.join(get_args(Numbers))}), or leave scale out"
+        )
 
 
 def _planes(model: Exported, planes: BitPlanes, inputs: str, scale: int) -> Features:

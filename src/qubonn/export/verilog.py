@@ -6,13 +6,14 @@ pipelined and serial.
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
 from qubonn import __version__
 from qubonn.checks import require_count
-from qubonn.errors import RangeError
+from qubonn.errors import FileFormatError, RangeError
 from qubonn.export.c_text import template
 from qubonn.export.circuit import Circuit, circuit_of
 from qubonn.export.features import Features, Numbers, features_of
@@ -26,6 +27,7 @@ from qubonn.files import write_folder
 Style = Literal["combinational", "pipelined", "serial"]
 COUNTERS = {4: 3, 6: 6}  # bits that are counted together, by the inputs of a lookup table
 VECTORS = 500  # of a test bench
+README = "README.md"
 
 
 def to_verilog(
@@ -66,8 +68,17 @@ def to_verilog(
     design = _design(circuit_of(parts), features, style, module_name(name), *sizes)
     files = _files(design, parts, name, require_count("vectors", vectors), folder is not None)
     if folder is not None:
+        _require_own(Path(folder) / README)
         write_folder(folder, files)
     return files[f"{module_name(name)}.v"]
+
+
+def _require_own(readme: Path) -> None:
+    """Refuse to replace a README that the caller did not name and that is not of an export."""
+    if readme.is_file() and "written by qubonn" not in readme.read_text("utf-8", "replace"):
+        raise FileFormatError(
+            f"{readme} was not written by to_verilog, which would replace it: choose another folder"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +206,7 @@ def _files(
         known |= {"vectors": checked, "result_width": sum(port.width for port in design.results)}
         files[f"{module}_tb.v"] = template("circuit_tb.v.in").render(known)
         files[f"{module}_vectors.hex"] = _hex_lines(design, checked)
-        files["README.md"] = template("circuit.md.in").render(known)
+        files[README] = template("circuit.md.in").render(known)
     return files
 
 
