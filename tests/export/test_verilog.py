@@ -194,16 +194,19 @@ MNIST = os.environ.get("QUBONN_MNIST", "")
 @needs_verilator
 @pytest.mark.slow
 @pytest.mark.skipif(not MNIST, reason="QUBONN_MNIST does not name the folder of the MNIST files")
-@ALL_STYLES
+@pytest.mark.parametrize(
+    ("style", "lanes", "word"),
+    [*((style, 1, 16) for style in STYLES), ("serial", 4, 16), ("serial", 128, 1)],
+)
 def test_all_test_images_of_mnist_give_the_same_classes(
-    style: Style, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    style: Style, lanes: int, word: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     classifier, images = mnist_classifier(), mnist_images("t10k")[0]
     classes, outputs = classifier.predict(images), np.zeros((len(images), 10), dtype=bool)
     vectors = Vectors(images.astype(np.int64), outputs, classes.astype(np.int64), 0)
     monkeypatch.setattr("qubonn.export.verilog.vectors_of", lambda *_, **__: vectors)
-    options: dict[str, Any] = {"style": style, "inputs": "uint8", "lut_inputs": 6}
-    qn.to_verilog(classifier, tmp_path, name="net", **options)
+    options: dict[str, Any] = {"inputs": "uint8", "lut_inputs": 6, "lanes": lanes, "word": word}
+    qn.to_verilog(classifier, tmp_path, style=style, name="net", **options)
     optimise = "-O2" if style == "serial" else "-O0"  # many clocks, or much to compile
     assert run_verilated(tmp_path, optimise=optimise) == "PASS: 10000 examples"
 
