@@ -38,7 +38,8 @@ DECAYS = {"digits": (0.0, 0.03, 0.1, 0.2, 0.4, 0.8), "MNIST": (0.03, 0.07, 0.1, 
 WIDTHS = {"digits": (8, 16, 32, 64), "MNIST": (16, 32)}
 LEVELS = {"digits": (3, 5), "MNIST": (3,)}
 HIDDEN = {"digits": 64, "MNIST": 320}
-TICKS = (500, 1000, 2000, 5000, 10_000, 15_000, 20_000, 30_000, 50_000, 100_000)  # of the picture
+TICKS = (500, 700, 1000, 1500, 2000, 3000, 5000)  # of the picture
+WIDE_TICKS = (10_000, 15_000, 20_000, 30_000, 50_000, 100_000)
 Point = tuple[float, float]  # lookup tables, accuracy
 
 
@@ -108,7 +109,7 @@ def draw(data: str, curves: dict[str, list[Point]], path: Path) -> None:
         title=f"{data}: weight decay against width",
     )
     low, high = axes.get_xlim()
-    ticks = [tick for tick in TICKS if low <= tick <= high]
+    ticks = [tick for tick in TICKS + WIDE_TICKS if low <= tick <= high]
     axes.set_xticks(ticks, labels=[f"{tick:,}" for tick in ticks])
     axes.set_xticks([], minor=True)
     axes.grid(alpha=0.3)

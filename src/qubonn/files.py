@@ -70,23 +70,22 @@ def write_whole(path: Source, data: bytes) -> None:
 
 
 def write_folder(folder: Source, files: dict[str, str]) -> None:
-    """Write all texts into a folder, or none."""
+    """Write all texts into a folder, or none: files that were there before stay as they were."""
     own = Path(folder)
-    is_new = not own.exists()
-    own.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
+    new_folders = [path for path in (own, *own.parents) if not path.exists()]
+    before: dict[Path, bytes | None] = {}
     try:
-        for name, text in files.items():
-            was_there = (own / name).exists()
-            write_whole(own / name, text.encode("utf-8"))
-            if not was_there:
-                written.append(own / name)
+        own.mkdir(parents=True, exist_ok=True)
+        for path in (own / name for name in files):
+            before[path] = path.read_bytes() if path.is_file() else None
+            write_whole(path, files[path.name].encode("utf-8"))
     except BaseException:
-        with suppress(OSError):
-            for path in written:
-                path.unlink()
-            if is_new:
-                own.rmdir()
+        for path, data in before.items():
+            with suppress(OSError):
+                path.unlink() if data is None else write_whole(path, data)
+        for path in new_folders:
+            with suppress(OSError):
+                path.rmdir()
         raise
 
 

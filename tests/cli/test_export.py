@@ -73,6 +73,8 @@ def test_verilog_is_a_folder_whose_test_bench_passes(
         (["--to", "c", "--style", "serial"], "--style does not go with --to c"),
         (["--to", "onnx", "--lanes", "2"], "--lanes does not go with --to onnx"),
         (["--to", "verilog", "--lanes", "0"], "--lanes"),
+        (["--to", "verilog", "--lanes", "2"], "--lanes does not go with --style combinational"),
+        (["--to", "verilog", "--scale", "2"], "scale is for whole numbers; got scale=2"),
         (["--to", "verilog", "--main"], "--main does not go with --to verilog"),
         (["--to", "verilog", "--numbers", "float"], "inputs must be 'bits' or one"),
         (["--to", "rust"], "rust"),

@@ -44,7 +44,9 @@ def run_verilated(folder: Path, name: str = "net", optimise: str = "-O0") -> str
     # widths are those of Verilog-2001, which extends and cuts numbers
     options = ["--binary", "--timing", "-Wno-WIDTH", "-MAKEFLAGS", f"OPT_FAST={optimise}"]
     # without these, expressions grow until a large network does not compile in ten minutes
-    options += ["-fno-gate", "-fno-dfg", "-fno-subst", "--output-split", "0", "--top-module"]
+    options += ["-fno-gate", "-fno-dfg", "-fno-subst"]
+    # few files; of 0, each wide row of a ROM would be one
+    options += ["--output-split", str(10**9), "--top-module"]
     files = [f"{name}_tb", f"{name}.v", f"{name}_tb.v"]
     run("verilator", *options, *files, "-o", "tb", folder=folder)
     found = run(str(folder / "obj_dir" / "tb"), folder=folder).splitlines()

@@ -252,8 +252,9 @@ def test_the_program_reads_floats_and_missing_ones(tmp_path: Path) -> None:
 
 def test_features_that_do_not_fit_their_type_are_refused() -> None:
     classifier = with_binariser(TABLE_ENCODER, TABLE_ENCODER.spin_count)
-    with pytest.raises(RangeError, match="scale is for whole numbers"):
-        qn.to_c(classifier, inputs="float", scale=10)
+    for inputs in ("float", "bits"):
+        with pytest.raises(RangeError, match="scale is for whole numbers"):
+            qn.to_c(classifier, inputs=inputs, scale=10)
     words = [f"w{n}" for n in range(130)]
     many = TableEncoder([0], [1], [0], words, [130])
     with pytest.raises(RangeError, match="a column has 130 words; int8 holds indices below 127"):

@@ -47,6 +47,7 @@ def test_half_of_the_vectors_are_ties_if_there_are_any() -> None:
 
 
 def test_all_inputs_are_tried_up_to_sixteen() -> None:
-    network = qn.BinaryNetwork.random(qn.Topology.dense(6, 2), seed=0)
-    found = vectors_of(exported(network), None, 5, seed=0)
-    assert len(np.unique(found.words, axis=0)) == 64
+    for width, count in ((6, 64), (16, 65_536), (17, 5)):
+        network = qn.BinaryNetwork.random(qn.Topology.dense(width, 2), seed=0)
+        found = vectors_of(exported(network), None, 5, seed=0)
+        assert len(np.unique(found.words, axis=0)) == count

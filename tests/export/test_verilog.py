@@ -35,7 +35,7 @@ from export.test_classifier import (
     TABLE_ENCODER,
     with_binariser,
 )
-from qubonn.errors import RangeError, TopologyError
+from qubonn.errors import FileFormatError, RangeError, TopologyError
 from qubonn.export.model import exported
 from qubonn.export.stimuli import Vectors, vectors_of
 from qubonn.export.verilog import Style
@@ -194,16 +194,19 @@ MNIST = os.environ.get("QUBONN_MNIST", "")
 @needs_verilator
 @pytest.mark.slow
 @pytest.mark.skipif(not MNIST, reason="QUBONN_MNIST does not name the folder of the MNIST files")
-@ALL_STYLES
+@pytest.mark.parametrize(
+    ("style", "lanes", "word"),
+    [*((style, 1, 16) for style in STYLES), ("serial", 4, 16), ("serial", 128, 1)],
+)
 def test_all_test_images_of_mnist_give_the_same_classes(
-    style: Style, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    style: Style, lanes: int, word: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     classifier, images = mnist_classifier(), mnist_images("t10k")[0]
     classes, outputs = classifier.predict(images), np.zeros((len(images), 10), dtype=bool)
     vectors = Vectors(images.astype(np.int64), outputs, classes.astype(np.int64), 0)
     monkeypatch.setattr("qubonn.export.verilog.vectors_of", lambda *_, **__: vectors)
-    options: dict[str, Any] = {"style": style, "inputs": "uint8", "lut_inputs": 6}
-    qn.to_verilog(classifier, tmp_path, name="net", **options)
+    options: dict[str, Any] = {"inputs": "uint8", "lut_inputs": 6, "lanes": lanes, "word": word}
+    qn.to_verilog(classifier, tmp_path, style=style, name="net", **options)
     optimise = "-O2" if style == "serial" else "-O0"  # many clocks, or much to compile
     assert run_verilated(tmp_path, optimise=optimise) == "PASS: 10000 examples"
 
@@ -428,3 +431,22 @@ def test_files_are_written_all_or_none(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"README\.md"):
         qn.to_verilog(network, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
+
+
+def test_an_earlier_export_stays_if_a_file_cannot_be_written(tmp_path: Path) -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
+    earlier = qn.to_verilog(network, tmp_path)
+    (tmp_path / "README.md").unlink()
+    (tmp_path / "README.md").mkdir()
+    with pytest.raises(OSError, match=r"README\.md"):
+        qn.to_verilog(network, tmp_path, style="serial")
+    assert (tmp_path / "model.v").read_text() == earlier
+    assert "clk" not in (tmp_path / "model_tb.v").read_text()
+
+
+def test_a_readme_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    network = qn.BinaryNetwork.random(qn.Topology.dense(2, 1), seed=0)
+    with pytest.raises(FileFormatError, match=r"README\.md was not written by to_verilog"):
+        qn.to_verilog(network, tmp_path)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]

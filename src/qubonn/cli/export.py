@@ -115,7 +115,7 @@ def command(
     target = out or model.with_suffix(SUFFIX[to])
     if SUFFIX[to] not in ("", target.suffix):
         raise click.UsageError(f"--to {to} writes a file that ends in {SUFFIX[to]}; got {target}")
-    _refuse_options_of_others(to)
+    _refuse_options_of_others(to, style)
     from qubonn import export  # slow to import, and not needed for --help
 
     trained, title = qn.load(model), name or model.stem
@@ -137,10 +137,14 @@ def command(
     screen.document(model=str(model), written=str(target), to=to, bytes=size)
 
 
-def _refuse_options_of_others(to: Target) -> None:
+def _refuse_options_of_others(to: Target, style: str) -> None:
     context = click.get_current_context()
     others = {name for names in OPTIONS.values() for name in names} - set(OPTIONS[to])
+    unread = ("lut_inputs",) if style == "serial" else ("word", "lanes")
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in others and source is click.core.ParameterSource.COMMANDLINE:
+        is_given = source is click.core.ParameterSource.COMMANDLINE
+        if is_given and parameter.name in others:
             raise click.UsageError(f"{parameter.opts[0]} does not go with --to {to}")
+        if is_given and parameter.name in unread:
+            raise click.UsageError(f"{parameter.opts[0]} does not go with --style {style}")

@@ -16,7 +16,7 @@ from qubonn.checks import require_count
 from qubonn.encoding import BitPlanes
 from qubonn.errors import RangeError
 from qubonn.export.c_text import CArray, identifier, number, template
-from qubonn.export.features import feature_levels, feature_notes, require_planes
+from qubonn.export.features import feature_levels, feature_notes, require_planes, require_whole
 from qubonn.export.model import Classes, Comparisons, Exported, exported, float32_levels
 from qubonn.files import write_folder
 from qubonn.inference.c_layout import WORD, BitLayout, packed
@@ -166,12 +166,11 @@ class Features:
 
 def _features(model: Exported, prefix: str, inputs: str, scale: int) -> Features:
     """Return how C turns features into input bits: by shifts, or by comparisons with levels."""
+    require_whole(inputs, scale)
     if inputs == "bits":
         return Features()
     if inputs not in NUMBERS:
         raise RangeError(f"inputs must be 'bits' or one of {', '.join(NUMBERS)}; got {inputs!r}")
-    if inputs == "float" and scale != 1:
-        raise RangeError(f"scale is for whole numbers; got scale={scale} for inputs='float'")
     if isinstance(model.encoder, BitPlanes):
         return _planes(model.topology.column_count, model.encoder, inputs, scale)
     return _compared(model.require_comparisons(inputs), model.names, prefix, inputs, scale)

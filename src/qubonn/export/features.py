@@ -74,14 +74,10 @@ class Features:
         """Return a Verilog expression for a feature, raised in the same way."""
         return f"{value} ^ {self.width}'d{1 << (self.width - 1)}" if self.is_signed else value
 
-    def bits_of(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
-        """Return features as the circuit reads them; NaN where one is missing."""
-        whole = np.where(np.isnan(numbers), self.missing, numbers).astype(np.int64)
-        return np.asarray(whole & ((1 << self.width) - 1))
-
 
 def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
     """Return the features of a model, None if its inputs are bits."""
+    require_whole(inputs, scale)
     if inputs == "bits":
         return None
     if inputs not in get_args(Numbers):
@@ -105,6 +101,15 @@ def features_of(model: Exported, inputs: str, scale: int) -> Features | None:
         notes=notes,
         scale=scale,
     )
+
+
+def require_whole(inputs: str, scale: int) -> None:
+    """Refuse a scale of bits or floats."""
+    if inputs in ("bits", "float") and scale != 1:
+        raise RangeError(
+            f"scale is for whole numbers; got scale={scale} for inputs={inputs!r}: choose a type "
+            f"of whole numbers ({', '.join(get_args(Numbers))}), or leave scale out"
+        )
 
 
 def _planes(model: Exported, planes: BitPlanes, inputs: str, scale: int) -> Features:

@@ -16,6 +16,8 @@ from qubonn.export.circuit import Circuit, Sum
 from qubonn.export.features import BIT, Comparison, Features
 from qubonn.export.verilog_text import bounds
 
+Arrivals = list[tuple[Comparison, int | None]]  # tests in order, and the input that each makes
+
 CLOCKS_OF_A_GROUP = 4  # besides those of its rows, and one for each neuron
 BLOCK = 128  # rows of a ROM in an initial block: yosys takes quadratic time to read one
 NEVER = 4  # a rule of a column that no input depends on
@@ -120,9 +122,7 @@ def serial_machine(
         count_width=word.bit_length(),
         sum_width=most.bit_length(),
         group_count=sum(-(-len(level) // lanes) for level in circuit.levels),
-        NEVER=NEVER,
         rules=None if arrivals is None else sorted({test.rule for test, _ in arrivals}),
-        position_width=max(1, (word - 1).bit_length()),
         bounds=bounds,
     )
     return SerialMachine(
@@ -130,33 +130,31 @@ def serial_machine(
         lanes=lanes,
         source_width=word if features is None else features.width,
         source_words=layout.input_words if features is None else features.count,
-        latency=_latency(tables["records"], features, arrivals),
+        latency=_latency(tables["records"], arrivals),
         rom_bits=sum(table.bit_count for table in tables.values()),
         memory_words=layout.memory_words,
         lines=text.splitlines(),
     )
 
 
-def _latency(records: Rom, features: Features | None, arrivals: object) -> int:
+def _latency(records: Rom, arrivals: Arrivals | None) -> int:
     """Return the clocks from the last word or feature to the results."""
-    at = {name: place for place, name in enumerate(records.fields)}
     clocks = 0
-    for row in records.rows:
-        rows = (row[at["last_word"]] + 1) * (row[at["last_pass"]] + 1)
-        clocks += rows + CLOCKS_OF_A_GROUP + row[at["last_lane"]] + 1
-    if features is not None:
-        assert isinstance(arrivals, list)
-        clocks += 2 * sum(test.column == features.count - 1 for test, _ in arrivals) - 1
+    for _, last_word, last_pass, last_lane, *_ in records.rows:
+        clocks += (last_word + 1) * (last_pass + 1) + CLOCKS_OF_A_GROUP + last_lane + 1
+    if arrivals:
+        last_column = arrivals[-1][0].column
+        clocks += 2 * sum(test.column == last_column for test, _ in arrivals) - 1
     return clocks
 
 
 # ---- where bits are ----
 
 
-def _arrivals(features: Features) -> list[tuple[Comparison, int | None]]:
+def _arrivals(features: Features) -> Arrivals:
     """Return tests in the order of their columns, with the input that each one makes."""
     tests = sorted((test.column, number, test) for number, test in enumerate(features.tests))
-    found: list[tuple[Comparison, int | None]] = []
+    found: Arrivals = []
     for column in range(features.count):
         own = [(test, number) for at, number, test in tests if at == column]
         found += own or [(Comparison(column, NEVER), None)]
@@ -166,9 +164,7 @@ def _arrivals(features: Features) -> list[tuple[Comparison, int | None]]:
 class _Layout:
     """The word and the bit of each node."""
 
-    def __init__(
-        self, circuit: Circuit, word: int, arrivals: list[tuple[Comparison, int | None]] | None
-    ) -> None:
+    def __init__(self, circuit: Circuit, word: int, arrivals: Arrivals | None) -> None:
         self.word = word
         self.place_of: dict[int, tuple[int, int]] = {}
         self.used: list[int] = []  # bits of each word that are nodes
@@ -276,7 +272,7 @@ def _word_ends(circuit: Circuit, word: int) -> set[int]:
     return ends
 
 
-def _test_rom(features: Features, arrivals: list[tuple[Comparison, int | None]], word: int) -> Rom:
+def _test_rom(features: Features, arrivals: Arrivals, word: int) -> Rom:
     """Return the tests of features: rule, level, and whether a column or a word ends."""
     rows = []
     for number, (test, _) in enumerate(arrivals):

@@ -41,7 +41,7 @@ def vectors_of(model: Exported, features: Features | None, count: int, seed: int
         spins = spins_of(features, words)
     elif width <= MOST_BITS:
         words = np.arange(2**width)[:, np.newaxis] >> np.arange(width) & 1
-        return _vectors(model, words, _spins(words))
+        return _vectors(model, words, votes_of(model, _spins(words)))
     else:
         words = random.integers(2, size=(POOL * count, width))
         spins = _spins(words)
@@ -49,11 +49,10 @@ def vectors_of(model: Exported, features: Features | None, count: int, seed: int
     is_tie = _ties(model, votes)
     tied, other = np.flatnonzero(is_tie), np.flatnonzero(~is_tie)
     chosen = np.sort(np.concatenate([tied[: count // 2], other])[:count])
-    return _vectors(model, words[chosen], spins[chosen])
+    return _vectors(model, words[chosen], votes[chosen])
 
 
-def _vectors(model: Exported, words: NDArray[np.int64], spins: SpinMatrix) -> Vectors:
-    votes = votes_of(model, spins)
+def _vectors(model: Exported, words: NDArray[np.int64], votes: NDArray[np.int64]) -> Vectors:
     scores = scores_of(model, votes)
     if model.reading == "signs":
         outputs = votes > 0

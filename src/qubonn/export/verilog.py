@@ -6,13 +6,14 @@ pipelined and serial.
 
 import os
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
 from qubonn import __version__
 from qubonn.checks import require_count
-from qubonn.errors import RangeError
+from qubonn.errors import FileFormatError, RangeError
 from qubonn.export.c_text import template
 from qubonn.export.circuit import Circuit, circuit_of
 from qubonn.export.features import Features, Numbers, features_of
@@ -26,6 +27,7 @@ from qubonn.files import write_folder
 Style = Literal["combinational", "pipelined", "serial"]
 COUNTERS = {4: 3, 6: 6}  # bits that are counted together, by the inputs of a lookup table
 VECTORS = 500  # of a test bench
+README = "README.md"
 
 
 def to_verilog(
@@ -66,8 +68,17 @@ def to_verilog(
     design = _design(circuit_of(parts), features, style, module_name(name), *sizes)
     files = _files(design, parts, name, require_count("vectors", vectors), folder is not None)
     if folder is not None:
+        _require_own(Path(folder) / README)
         write_folder(folder, files)
     return files[f"{module_name(name)}.v"]
+
+
+def _require_own(readme: Path) -> None:
+    """Refuse to replace a README that the caller did not name and that is not of an export."""
+    if readme.is_file() and "written by qubonn" not in readme.read_text("utf-8", "replace"):
+        raise FileFormatError(
+            f"{readme} was not written by to_verilog, which would replace it: choose another folder"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +102,17 @@ class Design:
             about = f"a feature, {self._number}" if self.features else inputs
             return Port("input", "in_word", self.machine.source_width, about)
         if self.features is None:
-            about = "input i is bit i, 1 for +1, 0 for -1"
-            return Port("input", "inputs", self.circuit.input_count, about)
+            return Port("input", "inputs", self.width, "input i is bit i, 1 for +1, 0 for -1")
         size = self.features.width
         about = f"feature i is bits {size} * i to {size} * i + {size - 1}, {self._number}"
-        return Port("input", "features", self.features.count * size, about)
+        return Port("input", "features", self.width, about)
+
+    @property
+    def width(self) -> int:
+        """Bits of an example."""
+        if self.features is None:
+            return self.circuit.input_count
+        return self.features.count * self.features.width
 
     @property
     def _number(self) -> str:
@@ -119,18 +136,18 @@ class Design:
     @property
     def ports(self) -> list[Port]:
         """All ports in order."""
-        before = [] if self.style == "combinational" else [Port("input", "clk")]
-        valid = [] if self.style == "combinational" else [Port("output", "out_valid")]
-        if before:
-            before += [
-                Port("input", "rst", about="1: forget all examples, at a rising edge of clk"),
-                Port("input", "in_valid", about=f"{self.source.name} is to be read"),
-            ]
-            valid = [Port("output", "out_valid", about="the results are those of an example")]
+        if self.style == "combinational":
+            return [self.source, *self.results]
+        before = [
+            Port("input", "clk"),
+            Port("input", "rst", about="1: forget all examples, at a rising edge of clk"),
+            Port("input", "in_valid", about=f"{self.source.name} is to be read"),
+        ]
+        after = [Port("output", "out_valid", about="the results are those of an example")]
         if self.style == "serial":
             before.append(Port("output", "in_ready", about="in_word is read if in_valid is 1"))
-            valid.insert(0, Port("input", "out_ready", about="1: the results have been read"))
-        return [*before, self.source, *valid, *self.results]
+            after.insert(0, Port("input", "out_ready", about="1: the results have been read"))
+        return [*before, self.source, *after, *self.results]
 
 
 def _design(
@@ -181,7 +198,7 @@ def _files(
         "design": design,
         "model": model,
         "version": __version__,
-        "source_width": _source_width(design),
+        "source_width": design.width,
     }
     files = {f"{module}.v": template("circuit.v.in").render(known)}
     if has_bench:
@@ -189,15 +206,8 @@ def _files(
         known |= {"vectors": checked, "result_width": sum(port.width for port in design.results)}
         files[f"{module}_tb.v"] = template("circuit_tb.v.in").render(known)
         files[f"{module}_vectors.hex"] = _hex_lines(design, checked)
-        files["README.md"] = template("circuit.md.in").render(known)
+        files[README] = template("circuit.md.in").render(known)
     return files
-
-
-def _source_width(design: Design) -> int:
-    """Return the bits of an example."""
-    if design.features is None:
-        return design.circuit.input_count
-    return design.features.count * design.features.width
 
 
 def _hex_lines(design: Design, vectors: Vectors) -> str:
