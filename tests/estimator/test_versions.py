@@ -1,7 +1,8 @@
 """Files that earlier versions wrote are read, and predict what they predicted then.
 
 `versions/` has files of each format: 0.1.0-first lists the arcs of networks (format 1), 0.1.0 lists
-dense layers (format 2). A release that changes a format adds its own.
+dense layers (format 2); 0.1.0-settings has the names that settings of engines had at first. A
+release that changes a format adds its own.
 """
 
 from pathlib import Path
@@ -39,4 +40,15 @@ class TestFilesOf:
 
 
 def test_there_are_files_of_every_format() -> None:
-    assert VERSIONS == ["0.1.0", "0.1.0-first"]
+    assert VERSIONS == ["0.1.0", "0.1.0-first", "0.1.0-settings"]
+
+
+def test_settings_are_read_by_the_names_that_they_had() -> None:
+    classifier = qn.load(FOLDER / "0.1.0-settings-classifier.qubonn")
+    assert isinstance(classifier, qn.QuboClassifier)
+    assert classifier.solver == qn.ForwardAnnealing(
+        replica_count=2,
+        sweep_count=20,
+        reading="largest",
+        target_margin=2,
+    )

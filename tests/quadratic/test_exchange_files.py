@@ -53,6 +53,7 @@ def test_coo_has_no_exponents_which_dimod_would_skip(tmp_path: Path, value: floa
         assert coo.load(stream).quadratic[0, 1] == value
 
 
+@pytest.mark.filterwarnings("ignore:The default value for `spmatrix`:DeprecationWarning")
 @given(qubo=EITHER)
 @settings(max_examples=40)
 def test_scipy_reads_the_same_matrix_from_matrix_market(folder: Path, qubo: Qubo) -> None:

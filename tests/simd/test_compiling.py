@@ -1,5 +1,6 @@
 """Kernels compile on any machine, whichever folders can be written."""
 
+import gc
 import importlib.util
 import logging
 import os
@@ -17,6 +18,7 @@ from typing import Any, NoReturn
 
 import numba
 import pytest
+from numba.core.compiler import Compiler
 
 compiling: Any = import_module("qubonn.simd.compiling")
 PACKAGE = Path(compiling.__file__).parents[1]
@@ -235,6 +237,23 @@ class TestParts:
         module = module_in(tmp_path)
         module.polynomial(5)
         assert [len(one.overloads) for one in (module.scaled, module.raised)] == [1, 2]
+
+    def test_are_compiled_without_the_collector_of_garbage(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "kernel.py").write_text(PARTS)
+        found = []
+
+        def compile_core(compiler: Any) -> Any:
+            found.append(gc.isenabled())
+            return original(compiler)
+
+        original = Compiler._compile_core
+        monkeypatch.setattr(Compiler, "_compile_core", compile_core)
+        assert module_in(tmp_path).polynomial(5) == 86
+        assert found
+        assert not any(found)
+        assert gc.isenabled()
 
     def test_cannot_be_called_by_themselves(self, tmp_path: Path) -> None:
         (tmp_path / "kernel.py").write_text(PARTS)

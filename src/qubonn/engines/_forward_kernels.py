@@ -46,7 +46,7 @@ from qubonn.engines.forward_tables import (
     PARAMETER,
     SOURCE,
 )
-from qubonn.simd.compiling import inlined, kernel, njit, part
+from qubonn.simd.compiling import inlined, kernel, part
 from qubonn.simd.streams import next_thresholds
 from qubonn.simd.vectors import choose, load, store, sum_of, widen
 
@@ -197,7 +197,8 @@ def propose_tied_pairs(wiring, sums, rows, pulls, prices, replica, visit, thresh
     scale = 2 * visit.softness if visit.softness else 1
     has_field = any_of(pulls)
     threshold = rows[0]
-    for row in rows:  # the longest of those from the constant
+    for number in range(len(rows)):  # the longest of those from the constant
+        row = rows[number]
         if row[SOURCE] >= wiring.first_constant and (
             threshold[SOURCE] < wiring.first_constant
             or row[LAST] - row[FIRST] > threshold[LAST] - threshold[FIRST]
@@ -280,7 +281,7 @@ def cheaper_step(parallel, row, parameters, pulls, has_field, scale, costs):
     return raising if is_up else lowering, climb if is_up else fall, is_up
 
 
-@njit(inline="always")
+@inlined
 def clear(lanes, spins):
     """Set all lanes, blocks x lanes, to 0."""
     zero = load(lanes, 0, spins) * 0
@@ -288,7 +289,7 @@ def clear(lanes, spins):
         store(lanes, b, zero)
 
 
-@njit(inline="always")
+@inlined
 def visit_of(wiring, examples, prices, replica, neuron, work):
     """Return the visit of a neuron: views of the replica's arrays, and flips and gains."""
     block_count = replica.spins.shape[1]

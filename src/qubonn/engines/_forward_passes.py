@@ -32,7 +32,7 @@ from qubonn.engines.forward_tables import (
     PLANE,
     SOURCE,
 )
-from qubonn.simd.compiling import inlined, kernel, njit, part
+from qubonn.simd.compiling import inlined, kernel, part
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of
 from qubonn.simd.words import load_at, ones_of, repeated, store_at, transpose
 
@@ -264,7 +264,7 @@ def make_change(wiring, cones, replica, owner, weight, crossed, changed):
         changed[owner] = 0
 
 
-@njit(inline="always")
+@inlined
 def next_count(wiring, cones, replica, changed, entry, b, weight, is_made):
     """Return the count of a neuron in a cone after the change, in one block.
 
@@ -298,7 +298,7 @@ def next_count(wiring, cones, replica, changed, entry, b, weight, is_made):
     return count
 
 
-@njit(inline="always")
+@inlined
 def change_of_lack(prices, wanted, counts, outputs, first_output, b):
     """Return how much more all leads together lack if the counts become those in `outputs`."""
     block_count = wanted.shape[1]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qubonn.engines._forward_passes import behind, margin_of, missing
-from qubonn.simd.compiling import inlined, njit, part
+from qubonn.simd.compiling import inlined, part
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
 
 
@@ -39,7 +39,7 @@ class Visit(NamedTuple):
 # and returns the cost of a step down, summed over all examples.
 
 
-@njit(inline="always")
+@inlined
 def move(prices, visit, sources, weight, is_flipped):
     """Move a neuron of any kind; see above."""
     if visit.output < 0 and visit.softness:
@@ -73,7 +73,7 @@ def move_hidden(prices, visit, sources, weight, is_flipped):
             flip = choose(now ^ spins[b], flip * -1, flip)  # the way back costs the opposite
             store(flips, b, flip)
             spins[b] = now
-        up, down = hidden_steps(prices, load(weights, b, spins), least, count, flip, spins[b], 1)
+        up, down = hidden_steps(prices, load(weights, b, spins), least, count, flip, spins[b], one)
         store(gains, b, choose(is_real[b], up - down, zero))
         total = total + widen(choose(is_real[b], down, zero))
     return sum_of(total)
@@ -116,7 +116,7 @@ def move_soft(prices, visit, sources, weight, is_flipped):
         down = push * (soft_sign(softness, least, count - 1) - here)
         if margin:
             price = load(weights, b, spins) * margin
-            up_margin, down_margin = margin_steps(prices, least, count, 1)
+            up_margin, down_margin = margin_steps(prices, least, count, one)
             up, down = up + up_margin * price, down + down_margin * price
         store(gains, b, choose(is_real[b], up - down, zero))
         total = total + widen(choose(is_real[b], down, zero))
@@ -148,11 +148,13 @@ def set_output_gains(prices, visit):
     """Fill the gains of an output that must have the right sign; return the cost of a step down."""
     counts, spins, flips, gains = visit.counts, visit.spins, visit.flips, visit.gains
     wanted, weights = visit.wanted[visit.output], visit.weights
-    total = widen(load(gains, 0, spins) * 0)
+    zero = load(gains, 0, spins) * 0
+    one = zero + 1
+    total = widen(zero)
     for b in range(len(gains)):
         count, flip = load(counts, b, spins), load(flips, b, spins)
         weight = load(weights, b, spins)
-        up, down = output_steps(prices, weight, wanted[b], count, flip, spins[b], 1)
+        up, down = output_steps(prices, weight, wanted[b], count, flip, spins[b], one)
         store(gains, b, up - down)
         total = total + widen(down)
     return sum_of(total)
@@ -163,9 +165,11 @@ def set_pairwise_gains(prices, visit):
     """Fill the gains of an output that is compared with others; return the cost of a step down."""
     gains, outputs, wanted = visit.gains, visit.outputs, visit.wanted
     weights, output, softness = visit.weights, visit.output, visit.softness
-    total = widen(load(gains, 0, wanted) * 0)
+    zero = load(gains, 0, wanted) * 0
+    one = zero + 1
+    total = widen(zero)
     for b in range(len(gains)):
-        up, down = pairwise_steps(prices, softness, weights, b, outputs, wanted, output, 1)
+        up, down = pairwise_steps(prices, softness, weights, b, outputs, wanted, output, one)
         store(gains, b, (up - down) * prices.violation)
         total = total + widen(down)
     return sum_of(total) * prices.violation

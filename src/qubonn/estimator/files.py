@@ -51,6 +51,7 @@ _ENCODERS: dict[Any, list[str]] = {
 }
 _FITTED = ("binariser", "label_code", "topology")  # stored as fitted; true marks a given one
 _SETTINGS = ("qubonn.engines", "qubonn.samplers", "qubonn.training")  # may be arguments
+_READINGS = {"threshold": "signs", "pairwise": "largest"}  # `outputs` of engines in older files
 
 
 @reader
@@ -336,6 +337,9 @@ def _value(name: str, plain: Any) -> Any:
     settings = next(iter(plain.values()), None)
     if kind is None or not isinstance(settings, dict):
         raise FileFormatError(f"{name} must be plain, or settings of {', '.join(_SETTINGS)}")
+    if (outputs := str(settings.get("outputs"))) in _READINGS:
+        settings = {**settings, "reading": _READINGS[outputs]}
+        del settings["outputs"]
     try:
         return kind(**{key: _value(key, setting) for key, setting in settings.items()})
     except (TypeError, AttributeError) as error:

@@ -12,6 +12,7 @@ as in a container that is read-only.  Here the cache is, in this order:
 A cache that is damaged, full or of another version is no error either: the function is compiled.
 """
 
+import gc
 import logging
 import os
 import stat
@@ -50,7 +51,7 @@ def njit(function: Any = None, *, cache: bool = False, **options: Any) -> Any:
     """Decorate as Numba does; with `cache` compiled code is kept where that is possible."""
 
     def decorate(function: Any) -> Any:
-        compiled = numba.njit(**options)(function)
+        compiled = numba.njit(**{"pipeline_class": _QuickCompiler, **options})(function)
         if cache and isinstance(compiled, Dispatcher):  # else the compiler is disabled
             compiled._cache = LayeredCache(function)
         return compiled
@@ -101,6 +102,19 @@ def part(function: Any = None, *, keeps_literals: bool = False, **options: Any) 
     return compiled
 
 
+class _QuickCompiler(Compiler):  # type: ignore[misc]
+    """Numba's compiler, without searches for cyclic garbage among its many records."""
+
+    def _compile_core(self) -> Any:
+        was_enabled = gc.isenabled()
+        gc.disable()  # in all threads, but one compiles at a time
+        try:
+            return super()._compile_core()
+        finally:
+            if was_enabled:
+                gc.enable()
+
+
 class _KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM's code of a kernel and of its parts, which is not optimised before it is complete."""
 
@@ -128,7 +142,7 @@ UNUSED = (InlineClosureLikes, NopythonRewrites)  # passes for closures and expre
 _context = cache(RememberingContext)
 
 
-class _KernelCompiler(Compiler):  # type: ignore[misc]
+class _KernelCompiler(_QuickCompiler):
     library = _KernelLibrary
 
     def define_pipelines(self) -> Any:
