@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numba
 import pytest
+from joblib import effective_n_jobs
 from sklearn.datasets import load_iris
 
 import qubonn as qn
 from qubonn.engines import Solutions
 from qubonn.errors import FitInterrupted
 from qubonn.estimator import jobs
-from qubonn.estimator.jobs import Interruption, interruption
+from qubonn.estimator.jobs import Interruption, in_threads, interruption
 from qubonn.stopping import Progress
 
 SWEEPS = 10**7
@@ -59,6 +61,26 @@ def test_the_best_so_far_of_a_job_is_kept(backend: str, monkeypatch: pytest.Monk
     assert len(classifier.committee_) == 1
     assert classifier.score(X, y) > 0.5
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+class TestThreads:
+    def test_are_used_where_nothing_else_is_asked_for(self) -> None:
+        with in_threads(None):
+            assert effective_n_jobs(None) == numba.config.NUMBA_NUM_THREADS
+        for given in (1, 2):
+            with in_threads(given):
+                assert effective_n_jobs(None) == 1
+        with joblib.parallel_config(backend="loky", n_jobs=3), in_threads(None):
+            assert effective_n_jobs(None) == 3
+
+    def test_give_the_same_members_in_order(self) -> None:
+        X, y = load_iris(return_X_y=True)
+        one, several = (
+            qn.QuboClassifier(8, committee_size=5, random_state=0, n_jobs=jobs).fit(X, y)
+            for jobs in (1, None)
+        )
+        assert several.committee_ == one.committee_
+        assert [member.number for member in several.members_] == [0, 1, 2, 3, 4]
 
 
 class TestAnInterruption:

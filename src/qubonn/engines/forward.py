@@ -350,6 +350,13 @@ def measured_temperatures(problem: TrainingProblem, settings: ForwardAnnealing) 
     return known[key]
 
 
+def with_decay(problem: TrainingProblem, strength: float) -> TrainingProblem:
+    """Return the problem with another decay; temperatures do not depend on it."""
+    decayed = replace(problem, decay_strength=strength)
+    _MEASURED[decayed] = _MEASURED.setdefault(problem, {})
+    return decayed
+
+
 def _first_batch(problem: TrainingProblem, settings: ForwardAnnealing) -> TrainingProblem:
     """Return the problem of a random first batch, with its share of the field."""
     count, field = problem.example_count, problem.field

@@ -499,6 +499,7 @@ def _lead_softness(cost: Cost) -> int:
     return 2 * max(half, 1 - odd) + odd
 
 
+@lru_cache(maxsize=12)
 def _moves_of_margins(topology: Topology, cap: int | None) -> float:
     """Return a bound on the sum of the moves of other neurons' margins by one flip."""
     is_hidden = topology.target_of < topology.outputs.start
@@ -509,6 +510,7 @@ def _moves_of_margins(topology: Topology, cap: int | None) -> float:
     return float(np.minimum(steps, np.inf if cap is None else cap).sum() + 2 * at_once)
 
 
+@lru_cache(maxsize=12)
 def _moves_of_outputs(topology: Topology) -> tuple[int, int]:
     """Return bounds on the moves of the outputs' counts by one flip: of one output, of all."""
     wiring, cones = tables_of(topology)

@@ -124,7 +124,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         or for a larger `committee_size`.
     n_jobs : int or None
         Members trained at the same time, by joblib; on a Dask cluster with
-        ``joblib.parallel_config(backend="dask")``.
+        ``joblib.parallel_config(backend="dask")``. With None, the default solver and no time limit
+        there is a thread for each core.
     verbose : bool
         Show the progress: a bar on a terminal, otherwise a line from time to time.
 

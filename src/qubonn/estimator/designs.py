@@ -5,7 +5,9 @@ Examples -> Design (hidden layers, levels of weights and thresholds, softness, d
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from math import inf, nan
+from threading import Event, Lock
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from qubonn.checks import SpinMatrix
 from qubonn.encoding import CodeBook, Reading
 from qubonn.encoding.automatic import ALL_SPINS, COLUMN_SPINS
 from qubonn.engines import ForwardAnnealing
-from qubonn.engines.forward import measured_temperatures
+from qubonn.engines.forward import measured_temperatures, with_decay
 from qubonn.estimator.default_engine import engine_for, target_margin
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -99,7 +101,7 @@ class Design:
         if not self.decay:
             return problem
         sizes, _ = measured_temperatures(problem, engine)  # of the first hidden layer first
-        return replace(problem, decay_strength=self.decay * float(sizes[0]) / 4)
+        return with_decay(problem, self.decay * float(sizes[0]) / 4)
 
 
 ALL_EVEN, COLUMN_EVEN = 2_048, 31  # thresholds at equal distances
@@ -227,26 +229,63 @@ def choose(
     watch = Watch(time_limit=seconds if seconds < inf else None)
     found: Held = {}
     rows = np.zeros(0, dtype=np.int64)
-    for number, (shown, left_out) in enumerate(folds):
+    for number, fold in enumerate(folds):
         compared = list(found or designs)
-        new: Held = {}
-        for design in compared:
-            problem = examples.problem(design, shown)
-            networks = _networks(design, problem, examples.book, seed + number, watch)
-            if networks is None:
-                return _chosen(found or new, rows if found else left_out, designs, examples)
-            committee = Committee(networks, examples.book.reading)
-            votes = committee.votes(examples.spins_for(design)[left_out])
-            new[design] = class_scores(committee, examples.book, votes)
+
+        def show(count: int, number: int = number, compared: list[Design] = compared) -> None:
             if report is not None:
-                part = (number + len(new) / len(compared)) / len(folds)
+                part = (number + count / len(compared)) / len(folds)
                 report(Progress(part, nan, watch.seconds))
+
+        new, left_out = _scores(compared, examples, fold, seed + number, watch, show), fold[1]
+        if len(new) < len(compared):  # the time is over
+            return _chosen(found or new, rows if found else left_out, designs, examples)
         rows = np.append(rows, left_out)
         joined = {
             one: np.concatenate([found.get(one, scores[:0]), scores]) for one, scores in new.items()
         }
         found = _not_clearly_behind(joined, rows, examples)
     return _chosen(found, rows, designs, examples)
+
+
+def _scores(
+    designs: Sequence[Design],
+    examples: Examples,
+    fold: tuple[NDArray[np.int64], NDArray[np.int64]],
+    seed: int,
+    watch: Watch,
+    show: Callable[[int], None],
+) -> Held:
+    """Return the scores of left-out examples, without designs for which the time is too short.
+
+    Designs are trained in threads; Ctrl-C, or an error of one, ends all.
+    """
+    found, lock, is_over = Held(), Lock(), Event()
+    (shown, left_out), book = fold, examples.book
+
+    def evaluate(design: Design) -> None:
+        with lock:  # spins and topologies are made once
+            problem = examples.problem(design, shown)
+            spins = examples.spins_for(design)[left_out]
+        networks = _networks(design, problem, book, seed, watch, is_over)
+        if networks is None:
+            return
+        committee = Committee(networks, book.reading)
+        scores = class_scores(committee, book, committee.votes(spins))
+        with lock:
+            found[design] = scores
+            show(len(found))
+
+    def evaluate_some(first: int, end: int, thread: int) -> None:
+        try:
+            for design in designs[first:end]:
+                evaluate(design)
+        except BaseException:
+            is_over.set()
+            raise
+
+    import_module("qubonn.simd.threads").share(evaluate_some, len(designs))
+    return {design: found[design] for design in designs if design in found}
 
 
 def _right(scores: NDArray[np.float64], rows: NDArray[np.int64], examples: Examples) -> Any:
@@ -285,18 +324,18 @@ def _is_ahead(left: NDArray[Any], right: NDArray[Any], errors: float) -> bool:
 
 
 def _networks(
-    design: Design, problem: TrainingProblem, book: CodeBook, seed: int, watch: Watch
+    design: Design, problem: TrainingProblem, book: CodeBook, seed: int, watch: Watch, stop: Event
 ) -> Sequence[BinaryNetwork] | None:
     """Return networks that are trained quickly; None if the time is over before they are."""
     engine = design.engine(problem, book.reading, is_alone=False)
     problem = design.with_decay(problem, engine)
     members = COMPARED_MEMBERS if design.hidden else 1
-    engine = replace(engine, sweep_count=COMPARED_SWEEPS, replica_count=members, thread_count=None)
+    engine = replace(engine, sweep_count=COMPARED_SWEEPS, replica_count=members, thread_count=1)
     left = watch.seconds_left
     if left <= 0:
         return None
-    limit = left if left < inf else None
-    result = uninterrupted(train(problem, engine, seed=seed, time_limit=limit))
+    options: dict[str, Any] = {"seed": seed, "time_limit": left if left < inf else None}
+    result = uninterrupted(train(problem, engine, **options, progress=lambda _: stop.is_set()))
     return None if result.stop is Stop.TIME_LIMIT else result.networks
 
 

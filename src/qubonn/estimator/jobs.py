@@ -11,12 +11,12 @@ import signal
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, effective_n_jobs
+from joblib import Parallel, effective_n_jobs, parallel_config
 
 from qubonn.stopping import Progress, deaf_children
 
@@ -37,6 +37,18 @@ class Interruption:
     def report(self, _: Progress) -> bool:
         """Tell a solver whether to stop; see `qubonn.stopping.Report`."""
         return self.is_set
+
+
+def in_threads(n_jobs: int | None) -> AbstractContextManager[Any]:
+    """Let jobs be threads of this process, one for each core, unless a number of jobs is given."""
+    from numba import config  # slow to import; fewer threads in workers of joblib
+
+    if n_jobs is not None or effective_n_jobs(None) > 1 or config.NUMBA_NUM_THREADS == 1:
+        return nullcontext()
+    threads: AbstractContextManager[Any] = parallel_config(
+        "threading", n_jobs=config.NUMBA_NUM_THREADS
+    )
+    return threads
 
 
 @contextmanager

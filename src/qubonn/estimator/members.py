@@ -5,6 +5,7 @@ Problem, recipe, seeds -> Members, the same for any number of jobs, on one machi
 
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import ceil, inf
 from typing import Any
@@ -19,7 +20,7 @@ from qubonn.engines.forward import measured_temperatures
 from qubonn.errors import RangeError
 from qubonn.estimator.default_engine import compile_kernels
 from qubonn.estimator.designs import PLAIN, Design
-from qubonn.estimator.jobs import Interruption, interruption, results_of
+from qubonn.estimator.jobs import Interruption, in_threads, interruption, results_of
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
 from qubonn.stopping import Progress, Report, Stop, uninterrupted
@@ -95,6 +96,11 @@ class Recipe:
     copy_count: int = 1  # of each example in the problem: the original, then shifted ones
     design: Design = PLAIN
 
+    @property
+    def is_default(self) -> bool:
+        """Whether the design's own engine trains, without dropout."""
+        return isinstance(self.solver, str) and self.dropout is None
+
     def solver_for(self, problem: TrainingProblem, jobs: int) -> Any:
         """Return the solver, or a short anneal for "auto"; on one thread where jobs use the cores.
 
@@ -133,8 +139,10 @@ def train_members(
     """
     found: list[Member] = []
     start = time.perf_counter()
+    # kernels of the default engine run in threads; sweeps that fit a limit are measured on one
+    is_threaded = len(seeds) > 1 and recipe.is_default and time_limit == inf
     try:
-        with interruption(n_jobs) as stop:
+        with in_threads(n_jobs) if is_threaded else nullcontext(), interruption(n_jobs) as stop:
             tasks = _tasks(problem, recipe, seeds, effective_n_jobs(n_jobs), time_limit, stop)
             for member in results_of(tasks, n_jobs, stop):
                 if member is None:

@@ -366,7 +366,11 @@ class Topology:
     @cached_property
     def is_acyclic(self) -> bool:
         """Whether a forward pass exists."""
-        return self.levels_or_none(()) is not None
+        return self._levels is not None
+
+    @cached_property
+    def _levels(self) -> tuple[IntVector, ...] | None:
+        return self.levels_or_none(())
 
     def levels(self, cut: Iterable[int] = ()) -> tuple[IntVector, ...]:
         """Group the neurons so that each reads only inputs, cut nodes and earlier groups.
@@ -374,7 +378,7 @@ class Topology:
         Arcs that leave a node of `cut` are ignored: its activation is known beforehand.
         """
         cut = tuple(cut)
-        levels = self.levels_or_none(cut)
+        levels = self.levels_or_none(cut) if cut else self._levels
         if levels is None:
             source, target = self.some_arc_on_a_cycle(cut)
             raise TopologyError(
