@@ -64,10 +64,20 @@ def test_there_is_one_copy_for_each_place(
         ((28, 28), 100, False, 0),
     ],
 )
-def test_auto_moves_large_images_of_which_there_are_few(
+def test_auto_shifts_large_images_of_which_there_are_few(
     shape: tuple[int, ...] | None, count: int, is_usual: bool, shift: int
 ) -> None:
     assert shift_for("auto", shape, count, is_usual=is_usual) == shift
+
+
+@pytest.mark.parametrize(
+    ("side", "count", "width", "shift"),
+    [(28, 5_001, 128, 1), (28, 5_001, 127, 0), (200, 101, 128, 0), (8, 5_001, 128, 0)],
+)
+def test_auto_shifts_many_images_if_hidden_layers_are_wide(
+    side: int, count: int, width: int, shift: int
+) -> None:
+    assert shift_for("auto", (side, side), count, is_usual=True, width=width) == shift
 
 
 @pytest.mark.parametrize(

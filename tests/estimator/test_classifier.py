@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import qubonn as qn
+from qubonn.encoding.shifts import MOST_IMAGES
+from qubonn.engines import InputShifts
 from qubonn.errors import AlphabetError, RangeError, ShapeError, TopologyError
-from qubonn.estimator.members import dropout_for
+from qubonn.estimator.default_engine import engine_for
+from qubonn.estimator.members import dropout_for, member_seeds
 from qubonn.training.calibration import Calibration
 
 Examples = tuple[NDArray[Any], NDArray[Any]]
@@ -99,6 +103,24 @@ def test_images_are_flattened_and_convolutions_know_their_shape() -> None:
     assert np.array_equal(cubes.predict(images), cubes.predict(rows))
     assert cubes.score(digits.images, digits.target) > 0.8
     assert cubes.committee_.members[0].topology.layer_shapes == ((1, 8, 8), (2, 6, 6), (6,), (3,))
+
+
+def test_many_images_are_shifted_in_each_sweep_and_not_copied() -> None:
+    generator = np.random.default_rng(0)
+    images = generator.integers(2, size=(MOST_IMAGES + 1, 4, 4))
+    classes = images[:, 1, 1]
+    shifted, few = (
+        qn.QuboClassifier(4, committee_size=1, shifts=1, random_state=0) for _ in range(2)
+    )
+    shifted.fit(images, classes)
+    assert (shifted.shift_, shifted.example_count_) == (1, len(classes))
+    network = shifted.committee_.members[0]
+    spins = shifted.binariser_.encode(images.reshape(len(images), -1))
+    problem = qn.TrainingProblem(network.topology, spins, shifted.code_book_.encode(classes))
+    engine = engine_for(problem, "largest", is_alone=True)
+    engine = replace(engine, noise=InputShifts(shape=(4, 4)))
+    assert engine.solve(problem, seed=member_seeds(0, 1)[0]).network() == network
+    assert few.fit(images[1:], classes[1:]).example_count_ == MOST_IMAGES
 
 
 def test_bit_planes_are_channels_of_an_image() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import qubonn as qn
+from qubonn.engines import InputShifts
 from qubonn.errors import ShapeError
 from qubonn.estimator.plan import Encoding, flattened
 
@@ -34,6 +35,15 @@ def test_images_become_rows_and_keep_their_shape() -> None:
     design = DESIGN | {"topology": "conv(2x2)", "binariser": qn.BitPlanes(5)}
     topology = Encoding.fit(rows, np.array([0, 1]), shape, **design).topology
     assert topology.layer_shapes == ((5, 3, 4), (1, 2, 3), (2,))
+
+
+def test_spins_of_images_are_shifted_if_a_pixel_is_one_spin() -> None:
+    rows, shape = flattened(IMAGES, None)
+    one = Encoding.fit(rows, np.array([0, 1]), shape, **DESIGN | {"binariser": "threshold"})
+    five = Encoding.fit(rows, np.array([0, 1]), shape, **DESIGN | {"binariser": qn.BitPlanes(5)})
+    assert one.shifts_of_spins(shape, 2) == InputShifts(shape=(3, 4), pixels=2)
+    assert one.shifts_of_spins(shape, 0) is one.shifts_of_spins(None, 1) is None
+    assert five.shifts_of_spins(shape, 1) is None
 
 
 def test_an_image_shape_must_be_that_of_the_images() -> None:

@@ -14,14 +14,21 @@ from qubonn.errors import RangeError, ShapeError
 
 LEAST_SIDE = 24  # pixels; for smaller images one pixel is a large step
 MOST_IMAGES, MOST_PIXELS = 5_000, 4_000_000  # that "auto" makes copies of, one by one and in all
+WIDE = 128  # neurons in every hidden layer; narrower ones have no room for shifts of many images
 
 
 def shift_for(
-    wanted: object, image_shape: tuple[int, ...] | None, image_count: int, *, is_usual: bool
+    wanted: object,
+    image_shape: tuple[int, ...] | None,
+    image_count: int,
+    *,
+    is_usual: bool,
+    width: int = 0,
 ) -> int:
     """Return the largest shift of images in pixels: `wanted`, or the choice of "auto".
 
-    "auto" is one pixel where that is worth its time and dense layers are trained as usual, else 0.
+    "auto" is one pixel where that is worth its time and dense layers are trained as usual, else 0;
+    `width` is the size of the smallest hidden layer.
 
     >>> shift_for("auto", (28, 28), 100, is_usual=True), shift_for("auto", None, 9, is_usual=True)
     (1, 0)
@@ -31,7 +38,7 @@ def shift_for(
             return 0
         is_large = min(image_shape[-2:]) >= LEAST_SIDE
         is_quick = image_count <= MOST_IMAGES and image_count * prod(image_shape) <= MOST_PIXELS
-        return int(is_large and is_quick)
+        return int(is_large and (is_quick or (image_count > MOST_IMAGES and width >= WIDE)))
     if isinstance(wanted, bool) or not isinstance(wanted, (int, np.integer)):
         raise RangeError(f"shifts must be 'auto' or a number of pixels; got {wanted!r:.60}")
     shift = require_count("shifts", wanted, least=0)

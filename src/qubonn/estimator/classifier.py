@@ -19,7 +19,7 @@ from qubonn import __version__
 from qubonn.checks import require_count, require_strength
 from qubonn.encoding import Thermometer
 from qubonn.encoding.automatic import is_sparse, spin_blocks
-from qubonn.encoding.shifts import copy_count, shift_for, with_shifts
+from qubonn.encoding.shifts import MOST_IMAGES, copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
 from qubonn.estimator.default_engine import compile_kernels
 from qubonn.estimator.designs import (
@@ -88,8 +88,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     shifts : "auto" or int
         Train also on each image shifted by up to this many pixels in each direction. "auto" is one
         pixel for at most 5,000 images and 4,000,000 pixels in all, with sides of 24 pixels or more,
-        unless topology, dropout or solver are given; otherwise 0. Members report on the original
-        images.
+        unless topology, dropout or solver are given; otherwise 0. Of more than 5,000 images no
+        copies are made: each sweep shifts them at random. "auto" does this if all hidden layers
+        have 128 neurons or more. Members report on the original images.
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
         get a threshold between any two; other columns get thresholds at quantiles, up to 31 per
@@ -388,7 +389,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dropout = dropout_for(self.dropout, encoding.topology)
         is_auto = isinstance(self.solver, str) and self.solver == "auto" and dropout is None
         is_usual = self.topology is None and is_auto
-        shift = shift_for(self.shifts, image_shape, count, is_usual=is_usual)
+        width = min(design.hidden, default=0)
+        shift = shift_for(self.shifts, image_shape, count, is_usual=is_usual, width=width)
         calibration = NO_CALIBRATION
         if not is_new:
             shift = self._kept_shift(encoding.topology, shift, is_image=image_shape is not None)
@@ -399,15 +401,25 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             choice = self._choice(designs, encodings, seed, watch)
             design, calibration = choice.design, choice.calibration
             encoding = encodings.of(design)
+        noise = encoding.shifts_of_spins(image_shape, shift) if is_auto else None
+        copied = shift if noise is None or count <= MOST_IMAGES else 0
         problem = encoding.problem(
-            *with_shifts(examples.numbers, examples.class_of, image_shape, shift),
+            *with_shifts(examples.numbers, examples.class_of, image_shape, copied),
             margin_strength=self.margin_strength,
             example_weights=None
             if examples.weights is None
-            else np.tile(examples.weights, copy_count(shift)),
+            else np.tile(examples.weights, copy_count(copied)),
         )
         is_alone = self.committee_size == 1
-        recipe = Recipe(self.solver, encoding.book, dropout, is_alone, copy_count(shift), design)
+        recipe = Recipe(
+            self.solver,
+            encoding.book,
+            dropout,
+            is_alone,
+            copy_count(copied),
+            design,
+            noise=None if copied else noise,
+        )
         if is_usual:
             problem = design.with_decay(problem, recipe.default_engine(problem))
         return Plan(encoding, problem, recipe, shift, calibration)

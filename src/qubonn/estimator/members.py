@@ -15,7 +15,7 @@ from joblib import delayed, effective_n_jobs
 
 from qubonn.checks import require_count
 from qubonn.encoding import CodeBook
-from qubonn.engines import ForwardAnnealing, GrowingBatches
+from qubonn.engines import ForwardAnnealing, GrowingBatches, InputShifts
 from qubonn.engines.forward import measured_temperatures
 from qubonn.errors import RangeError
 from qubonn.estimator.default_engine import compile_kernels
@@ -95,6 +95,7 @@ class Recipe:
     is_alone: bool = False  # whether the committee has one member only
     copy_count: int = 1  # of each example in the problem: the original, then shifted ones
     design: Design = PLAIN
+    noise: InputShifts | None = None  # for the default engine, in each sweep
 
     @property
     def is_default(self) -> bool:
@@ -117,9 +118,10 @@ class Recipe:
 
     def default_engine(self, problem: TrainingProblem) -> ForwardAnnealing:
         """Return the engine of the design."""
-        return self.design.engine(
+        engine = self.design.engine(
             problem, self.book.reading, is_alone=self.is_alone, copy_count=self.copy_count
         )
+        return replace(engine, noise=self.noise)
 
 
 def train_members(

@@ -15,6 +15,7 @@ from qubonn.checks import SpinMatrix, require_count
 from qubonn.encoding import BitPlanes, CodeBook, InputEncoder, Thermometer, Threshold
 from qubonn.encoding.automatic import encoded, fit_binariser
 from qubonn.encoding.labels import book_for
+from qubonn.engines import InputShifts
 from qubonn.errors import RangeError, ShapeError, TopologyError
 from qubonn.estimator.designs import Design
 from qubonn.formulation import TrainingProblem
@@ -81,6 +82,14 @@ class Encoding:
         """Return the training problem of examples of these classes."""
         inputs, outputs = encoded(self.binariser, numbers), self.book.codewords[class_of]
         return TrainingProblem(self.topology, inputs, outputs, **strengths)
+
+    def shifts_of_spins(
+        self, image_shape: tuple[int, ...] | None, shift: int
+    ) -> InputShifts | None:
+        """Return shifts of the spins of images; None without, or if a pixel is several spins."""
+        if not shift or image_shape is None or prod(image_shape) != self.topology.column_count:
+            return None
+        return InputShifts(shape=image_shape, pixels=shift)
 
     def __repr__(self) -> str:
         spins = f"{self.topology.column_count} spins by {type(self.binariser).__name__}"
