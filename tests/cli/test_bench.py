@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -6,14 +7,19 @@ import pytest
 from qubonn.cli import bench
 
 
+@pytest.mark.parametrize("has_peer", [True, False])
 def test_the_benchmark_measures_what_it_says(
-    call_json: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    call_json: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch, has_peer: bool
 ) -> None:
+    if has_peer:
+        pytest.importorskip("dwave.samplers", reason="needs dwave-samplers")
+    else:
+        monkeypatch.setitem(sys.modules, "dwave.samplers", None)
     for name, value in {"SWEEPS": 5, "PEER_READS": 1, "IMAGES": 50}.items():
         monkeypatch.setattr(bench, name, value)
     monkeypatch.setattr(bench, "LAYERS", (70, 9, 3))
     said = call_json("bench", "--repeats", 2)
-    assert len(said["measured"]) == 6
+    assert len(said["measured"]) == 5 + has_peer
     for measured in said["measured"].values():
         assert len(measured["values"]) == 2
         assert min(measured["values"]) > 0

@@ -62,6 +62,7 @@ FOREIGN = textwrap.dedent(
 def test_samples_of_a_program_that_reads_only_the_file_become_a_model(
     gates: Path, call: Call, call_json: CallJson, problem: str, samples: str
 ) -> None:
+    pytest.importorskip("dwave.samplers", reason="needs dwave-samplers")
     call("qubo", gates, "-t", "gate", "--hidden", "2", "-o", problem)
     run = [sys.executable, "-c", FOREIGN, problem, samples]
     subprocess.run(run, check=True, timeout=120, cwd=gates.parent)

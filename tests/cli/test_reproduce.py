@@ -77,6 +77,8 @@ def test_another_seed_needs_another_store(tmp_path: Path) -> None:
 def test_wrong_options_get_one_clear_sentence(
     tmp_path: Path, arguments: list[str], message: str
 ) -> None:
+    if "--cluster" in arguments:
+        pytest.importorskip("distributed")
     result = reproduce(*arguments, "--store", tmp_path)
     assert result.exit_code != 0
     assert message in result.output

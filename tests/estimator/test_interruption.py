@@ -94,6 +94,16 @@ def test_if_nothing_was_found_the_interrupt_goes_on_and_nothing_is_fitted(iris: 
     assert not hasattr(classifier, "committee_")
 
 
+@pytest.mark.parametrize("dropout", [None, 0.2])
+def test_progress_is_not_said_to_be_done_if_nothing_was_found(
+    iris: Examples, dropout: float | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    classifier = classifier_with(Interrupting(at=1)).set_params(dropout=dropout, verbose=True)
+    with pytest.raises(KeyboardInterrupt):
+        classifier.fit(*iris)
+    assert capsys.readouterr().err == "members of the committee ...\n"
+
+
 def test_a_fitted_classifier_stays_as_it_was_if_nothing_new_was_found(iris: Examples) -> None:
     X, y = iris
     classifier = classifier_with(ENGINE, 1).fit(X, y)

@@ -281,6 +281,8 @@ def as_another_user(folder: Path, *command: str) -> "subprocess.CompletedProcess
     for place in (folder, *folder.parents[:2]):
         place.chmod(0o755)
     site = Path(numba.__file__).parents[1]
+    if not is_open_to_all(site):
+        pytest.skip(f"another user may not read the packages in {site}")
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder / "missing"),
@@ -300,10 +302,15 @@ def shared_python() -> str:
     """Return a Python of this version that every user may run."""
     name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
     for candidate in (sys.executable, f"/usr/bin/{name}", f"/usr/local/bin/{name}"):
-        real = Path(candidate).resolve()
-        if real.exists() and all(place.stat().st_mode & 0o1 for place in (real, *real.parents)):
+        if is_open_to_all(Path(candidate)):
             return candidate
     pytest.skip("no Python of this version that another user may run")
+
+
+def is_open_to_all(path: Path) -> bool:
+    """Whether every user may pass all folders of a path, and of what it links to."""
+    places = (path, *path.parents, *path.resolve().parents)
+    return path.exists() and all(place.stat().st_mode & 0o1 for place in places)
 
 
 @pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root runs as others")

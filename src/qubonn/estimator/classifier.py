@@ -286,9 +286,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 time_limit=watch.seconds_left,
                 report=report,
             )
-        members = [*kept.values(), *trained]
-        if not members:
-            raise KeyboardInterrupt
+            members = [*kept.values(), *trained]
+            if not members:
+                raise KeyboardInterrupt  # inside the block: the progress is not done
         design = recipe.design if self.topology is None else None
         set_fitted(
             self,
