@@ -116,9 +116,12 @@ def watching(
         TextColumn("{task.fields[rest]}"),
     )
     is_terminal = console.is_terminal
-    with Progress(
+    bars = Progress(
         *columns, console=console, speed_estimate_period=PACE_SECONDS, disable=not is_terminal
-    ) as bars:
+    )
+    with ExitStack() as shown:
+        if is_terminal:  # elsewhere Rich before 15 ends with an empty line
+            shown.enter_context(bars)
         start = sum(already.values())
         whole = bars.add_task(
             "all", total=sum(totals.values()), completed=start, rest="", visible=len(totals) > 1
