@@ -35,13 +35,13 @@ function onPage(
   options: BrowserContextOptions,
   body: (page: Page) => Promise<void>,
 ): void {
-  test(name, { skip, timeout: 120_000 }, async () => {
+  test(name, { skip, timeout: 300_000 }, async () => {
     const context = await browser.newContext({
       viewport: { width: 1280, height: 900 },
       ...options,
     });
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     const problems: string[] = [];
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) problems.push(message.text());
