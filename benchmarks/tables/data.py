@@ -177,6 +177,9 @@ SCORED: dict[str, Source] = {
     "clusters-4": partial(classification, 20_000, 40, 4),
     "clusters-25": partial(classification, 1_500, 20, 25),
     "compact-25": partial(clusters, 0, (1_500, 20), 25, n_informative=10, n_clusters_per_class=1),
+    "spread-25": partial(
+        clusters, 0, (1_500, 20), 25, n_informative=18, n_redundant=0, n_clusters_per_class=1
+    ),
     "text-300": partial(Corpus(seed=0).tfidf, 300),
     "text-1000": partial(Corpus(seed=0).tfidf, 1_000),
     "text-3000": partial(Corpus(seed=0).tfidf, 3_000),
