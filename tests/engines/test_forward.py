@@ -25,9 +25,11 @@ from qubonn.engines import (
     forward_packing,
 )
 from qubonn.engines.forward import ForwardRun, measured_temperatures
+from qubonn.engines.forward_tables import LANES
 from qubonn.errors import RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
+from qubonn.simd import threads
 from qubonn.stopping import Progress, Stop
 from qubonn.topology import Topology
 
@@ -76,6 +78,46 @@ def test_the_number_of_threads_changes_nothing(reading: Any) -> None:
     np.testing.assert_array_equal(one.weight_spins, two.weight_spins)
     np.testing.assert_array_equal(one.bias_spins, two.bias_spins)
     np.testing.assert_array_equal(one.energies, two.energies)
+
+
+def problem_of_many_blocks(topology: Topology) -> TrainingProblem:
+    generator = np.random.default_rng(0)
+    spins = generator.choice(np.array([-1, 1], dtype=np.int8), (LANES * 50 + 3, 20))
+    classes = (spins[:, :3] @ [4, 2, 1] + 7) // 2 % 3
+    outputs = 2 * (classes[:, None] == np.arange(3)).astype(np.int8) - 1
+    return TrainingProblem(topology, spins, outputs, margin_strength=0.02)
+
+
+@pytest.mark.parametrize("cores", [2, 3, 7])
+@pytest.mark.parametrize(
+    "topology",
+    [
+        Topology.parse(hidden, inputs=(4, 5), outputs=3)
+        for hidden in ("fc(6)", "fc(6, levels=3, thresholds=5)", "conv(2x2x2)+fc(3)", "fc(4)+fc(3)")
+    ]
+    + [
+        Topology.dense(
+            20, 4, 3, weight_levels=5, threshold_levels=9, input_groups=np.arange(20) // 4
+        )
+    ],
+    ids=["one layer", "levels", "convolution", "two layers", "groups"],
+)
+@pytest.mark.parametrize("softness", [None, 0.5])
+def test_threads_that_share_a_replica_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, topology: Topology, cores: int, softness: float | None
+) -> None:
+    monkeypatch.setattr(forward_packing, "TEAM_BLOCKS", 1)
+    problem = problem_of_many_blocks(topology)
+    engine = ForwardAnnealing(
+        replica_count=1, sweep_count=3, reading="largest", softness=softness, credit="exact"
+    )
+    one = replace(engine, thread_count=1).solve(problem, seed=3)
+    monkeypatch.setattr(threads, "most_threads", lambda wanted: wanted or cores)
+    some = replace(engine, thread_count=cores).solve(problem, seed=3)
+    np.testing.assert_array_equal(one.weight_spins, some.weight_spins)
+    np.testing.assert_array_equal(one.bias_spins, some.bias_spins)
+    np.testing.assert_array_equal(one.activation_spins, some.activation_spins)
+    np.testing.assert_array_equal(one.energies, some.energies)
 
 
 def test_a_replica_does_not_depend_on_how_many_there_are() -> None:

@@ -109,21 +109,30 @@ def shifted(image: NDArray[np.int8], down: int, right: int) -> NDArray[np.int8]:
 
 
 @pytest.mark.parametrize("pixels", [1, 2])
-def test_every_image_is_shifted_as_a_whole_and_every_shift_occurs(pixels: int) -> None:
+def test_copies_are_all_images_with_every_shift(pixels: int) -> None:
     generator = np.random.default_rng(pixels)
-    spins = generator.choice(np.array([-1, 1], dtype=np.int8), (100, 2 * 4 * 5))
-    kept = spins.copy()
-    moved = InputShifts(shape=(2, 4, 5), pixels=pixels).disturb(spins, generator)
+    spins = generator.choice(np.array([-1, 1], dtype=np.int8), (20, 2 * 4 * 5))
+    kept, shifts = spins.copy(), InputShifts(shape=(2, 4, 5), pixels=pixels)
+    copies = shifts.copies(spins, np.arange(20 * shifts.copy_count))
     steps = range(-pixels, pixels + 1)
-    seen_count, is_explained = 0, np.zeros(100, dtype=bool)
-    for down, right in itertools.product(steps, steps):
-        expected = np.array([shifted(image, down, right) for image in spins.reshape(-1, 2, 4, 5)])
-        is_same = (moved == expected.reshape(100, -1)).all(axis=1)
-        is_explained |= is_same
-        seen_count += is_same.any()
-    assert is_explained.all()
-    assert seen_count == len(steps) ** 2
+    images = spins.reshape(-1, 2, 4, 5)
+    expected = {
+        np.array([shifted(image, down, right) for image in images]).tobytes()
+        for down, right in itertools.product(steps, steps)
+    }
+    assert {copies[first : first + 20].tobytes() for first in range(0, len(copies), 20)} == expected
+    assert shifts.copy_count == len(steps) ** 2
+    assert np.array_equal(copies[:20], spins)
     assert np.array_equal(spins, kept)
+
+
+def test_some_copies_are_those_of_their_numbers() -> None:
+    generator = np.random.default_rng(0)
+    spins = generator.choice(np.array([-1, 1], dtype=np.int8), (7, 4 * 5))
+    shifts = InputShifts(shape=(4, 5))
+    numbers = generator.permutation(7 * 9)[:30]
+    copies = shifts.copies(spins, np.arange(7 * 9))
+    assert np.array_equal(shifts.copies(spins, numbers), copies[numbers])
 
 
 def test_shifts_need_images_of_their_shape() -> None:
@@ -132,4 +141,4 @@ def test_shifts_need_images_of_their_shape() -> None:
     with pytest.raises(RangeError, match="pixels"):
         InputShifts(shape=(4, 4), pixels=0)
     with pytest.raises(ShapeError, match="needs 16 inputs; got 15"):
-        InputShifts(shape=(4, 4)).disturb(np.ones((2, 15), np.int8), np.random.default_rng(0))
+        InputShifts(shape=(4, 4)).copies(np.ones((2, 15), np.int8), np.arange(2))

@@ -2,11 +2,12 @@
 
 import signal
 import time
-from threading import Event, get_ident
+from functools import partial
+from threading import Barrier, Event, get_ident
 
 import pytest
 
-from qubonn.simd.threads import share
+from qubonn.simd.threads import run_together, share
 
 
 @pytest.mark.parametrize("thread_count", [None, 1, 2, 3])
@@ -65,3 +66,40 @@ def test_an_interrupt_while_waiting_for_other_threads_lets_them_end() -> None:
     with pytest.raises(KeyboardInterrupt):
         share(work, 2, 2)
     assert len(ended) == 1
+
+
+def test_works_that_wait_for_each_other_run_together() -> None:
+    barrier, done = Barrier(3), list[int]()
+
+    def work(number: int) -> None:
+        barrier.wait(10)
+        done.append(number)
+
+    run_together([partial(work, number) for number in range(3)])
+    assert sorted(done) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_an_error_of_works_that_run_together_comes_back(error: type[BaseException]) -> None:
+    done = []
+
+    def fail() -> None:
+        raise error("stop")
+
+    with pytest.raises(error, match="stop"):
+        run_together([fail, lambda: done.append(1)])
+    assert done == [1]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signals here")
+def test_works_that_run_together_end_before_an_interrupt_is_raised() -> None:
+    caller, done = get_ident(), []
+
+    def work() -> None:
+        signal.pthread_kill(caller, signal.SIGINT)
+        time.sleep(0.1)
+        done.append(1)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_together([work, work])
+    assert done == [1, 1]

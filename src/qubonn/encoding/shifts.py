@@ -83,13 +83,23 @@ def with_shifts(
     require_memory("shifted images", (copies + 1) * byte_count, hint=hint)
     if hasattr(rows, "toarray"):
         rows = rows.toarray()  # sparse; pixels at the edge are not
-    *channels, height, width = image_shape
-    images = rows.reshape(len(rows), *channels, height, width)
-    edges = [(0, 0)] * (images.ndim - 2) + [(shift, shift)] * 2
-    padded = np.pad(images, edges, mode="edge")
+    numbers = np.arange(copies * len(rows))
+    return some_copies(rows, numbers, image_shape, shift), np.tile(class_of, copies)
+
+
+def some_copies(
+    rows: NDArray[Any], numbers: NDArray[np.int64], image_shape: tuple[int, ...], shift: int
+) -> NDArray[Any]:
+    """Return some of the rows that `with_shifts` gives, by their numbers."""
+    height, width = image_shape[-2:]
     steps = range(2 * shift, -1, -1)
-    places = dict.fromkeys([(shift, shift), *((y, x) for y in steps for x in steps)])
-    found = np.empty((copies, *images.shape), dtype=rows.dtype)
-    for copy, (y, x) in zip(found, places, strict=True):
-        copy[:] = padded[..., y : y + height, x : x + width]
-    return found.reshape(-1, rows.shape[1]), np.tile(class_of, copies)
+    places = list(dict.fromkeys([(shift, shift), *((y, x) for y in steps for x in steps)]))
+    edges = [(0, 0), (0, 0), (shift, shift), (shift, shift)]
+    found = np.empty((len(numbers), *rows.shape[1:]), dtype=rows.dtype)
+    place_of, row_of = np.divmod(numbers, len(rows))
+    for number in np.unique(place_of):
+        (y, x), chosen = places[number], np.flatnonzero(place_of == number)
+        images = rows[row_of[chosen]].reshape(len(chosen), -1, height, width)
+        moved = np.pad(images, edges, mode="edge")[..., y : y + height, x : x + width]
+        found[chosen] = moved.reshape(len(chosen), -1)
+    return found

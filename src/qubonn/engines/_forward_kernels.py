@@ -48,9 +48,12 @@ from qubonn.engines.forward_tables import (
 )
 from qubonn.simd.compiling import inlined, kernel, part
 from qubonn.simd.streams import next_thresholds
+from qubonn.simd.team import Team, add_up, in_all, team_of
 from qubonn.simd.vectors import choose, load, store, sum_of, widen
 
 ZERO = np.uint64(0)
+AHEAD = 4  # numbers whose sums are computed in one loop
+MOST_AHEAD = 32  # of a team: the longer no flip is made, the less often its members wait
 
 
 class Scratch(NamedTuple):
@@ -64,6 +67,7 @@ class Scratch(NamedTuple):
     outputs: np.ndarray  # outputs x lanes: counts after a change, in one block
     changed: np.ndarray  # by neuron: lanes in which its activation changes, in one block
     flip_costs: np.ndarray  # by parameter, in fine units; empty if flips are made
+    team: Team  # which blocks this thread works on
 
 
 # ---- anneal ------------------------------------------------------------------------------------
@@ -104,8 +108,8 @@ def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sum
     return energy
 
 
-def new_scratch(wiring, replica, flip_costs):
-    """Return the work arrays of visits."""
+def new_scratch(wiring, replica, flip_costs, team=None):
+    """Return the work arrays of visits, by one thread unless it is a member of a team."""
     block_count, lane_count = replica.spins.shape[1], replica.counts.shape[1]
     lanes, kind = (block_count, lane_count), replica.counts.dtype
     most = max(
@@ -121,6 +125,7 @@ def new_scratch(wiring, replica, flip_costs):
         outputs=np.zeros((wiring.output_count, lane_count), kind),
         changed=np.zeros(len(wiring.order), dtype=replica.spins.dtype),
         flip_costs=flip_costs,
+        team=team_of(block_count, 1)[0] if team is None else team,
     )
 
 
@@ -141,13 +146,14 @@ def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, s
     else:
         clear(scratch.flips, replica.spins)
     work = scratch.flips, scratch.gains
-    visit = visit_of(wiring, examples, prices, replica, neuron, work)
+    visit = visit_of(wiring, examples, prices, replica, neuron, work, scratch.team)
     if visit.softness:
         temperature *= 2 * visit.softness
     if has_cone:
         weigh_flips(visit)
     crossed, thresholds = scratch.before, scratch.thresholds
-    for b in range(len(crossed)):
+    first, last = scratch.team.first, scratch.team.last
+    for b in range(first, last):
         crossed[b] = visit.spins[b]
     count = len(visit.own) + len(tied)  # one of them is empty
     next_thresholds(thresholds, count, replica.spins, replica.generator, temperature)
@@ -157,9 +163,9 @@ def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, s
     else:
         total = propose_all(*shared, thresholds, scratch.flip_costs)
     if has_cone:
-        for b in range(len(crossed)):
+        for b in range(first, last):
             crossed[b] ^= visit.spins[b]
-        make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch.changed)
+        make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch)
     return 0 if visit.softness else total  # sums of expected energies could overflow
 
 
@@ -172,7 +178,7 @@ def visit_with_threshold(wiring, examples, sums, prices, replica, neuron, temper
     """
     clear(scratch.flips, replica.spins)
     work = scratch.flips, scratch.gains
-    visit = visit_of(wiring, examples, prices, replica, neuron, work)
+    visit = visit_of(wiring, examples, prices, replica, neuron, work, scratch.team)
     thresholds = scratch.thresholds
     if visit.softness:
         temperature *= 2 * visit.softness
@@ -290,7 +296,7 @@ def clear(lanes, spins):
 
 
 @inlined
-def visit_of(wiring, examples, prices, replica, neuron, work):
+def visit_of(wiring, examples, prices, replica, neuron, work, team):
     """Return the visit of a neuron: views of the replica's arrays, and flips and gains."""
     block_count = replica.spins.shape[1]
     output = neuron - (len(wiring.order) - wiring.output_count)
@@ -307,6 +313,7 @@ def visit_of(wiring, examples, prices, replica, neuron, work):
         output=output,
         least=wiring.neurons[neuron, LEAST],
         softness=prices.softness[neuron],
+        team=team,
     )
 
 
@@ -314,28 +321,41 @@ def visit_of(wiring, examples, prices, replica, neuron, work):
 def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs):
     """Propose a neuron's own numbers one by one; return the change of energy.
 
-    The sum over gains is the innermost loop, which takes most of the time.
+    The sums over gains take most of the time, and most flips are refused: so those of a few numbers
+    are computed ahead.
     """
     parameters, spins, own, gains = replica.parameters, replica.spins, visit.own, visit.gains
     blocks_per_sum, total = prices.blocks_per_sum, 0
     scale = 2 * visit.softness if visit.softness else 1
     decay, constant = scale * prices.decay, len(spins) - 1
     source, weight, flip_count, is_due = constant, ZERO, 0, True
-    fall, climb, is_climb_known = 0, 0, False  # the sum of all gains
+    fall = 0  # the cost of a step down in all examples
+    climb, is_climb_known = 0, False  # the sum of all gains
+    team, first, ahead = visit.team, 0, 0  # numbers whose sums are known until the next flip
     for number in range(len(own) + 1):
         if is_due:  # at first, and after a flip
-            fall = move(prices, visit, spins[source], weight, flip_count > 0)
-            is_due = is_climb_known = False
+            team.sums[0] = move(prices, visit, spins[source], weight, flip_count > 0)
+            is_climb_known = False
         if number == len(own):
             break
+        if is_due or number == first + ahead:
+            ahead = next_ahead(team, ahead, is_due)
+            first, last = number, number + ahead
+            if last > len(own):  # `min` would be compiled by itself, which takes longer
+                last = len(own)
+            for start in range(first, last, AHEAD):
+                set_sums(start, first, parameters, spins, own, visit, blocks_per_sum)
+            add_up(team, last - first + 1)
+            if is_due:
+                fall = team.sums[0]
+            is_due = False
         source, parameter = own[number, SOURCE], own[number, PARAMETER]
         weight, pull = parameters[parameter], scale * pulls[parameter]
-        # a term is negative, and turns positive, where weight and source differ
-        rise = sum_where(spins, source, weight, gains, blocks_per_sum)
+        rise = team.sums[number - first + 1]
         change = ((fall + rise) << FINE) + (pull if weight else -pull)
         if own[number, FIRST] + 1 < own[number, LAST]:
             if not is_climb_known:
-                climb = sum_where(spins, constant, ZERO, gains, blocks_per_sum)
+                climb = sum_where(visit.team, spins, constant, ZERO, gains, blocks_per_sum)
                 is_climb_known = True
             same, other = (fall + rise) << FINE, (fall + climb - rise) << FINE
             if decay and source < constant:
@@ -380,14 +400,14 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
             continue
         if not is_known:
             set_double_steps(prices, visit, climbs, falls)
-            all_up = sum_where(spins, constant, ZERO, climbs, per_sum)
-            all_down = sum_where(spins, constant, ZERO, falls, per_sum)
+            all_up = sum_where(visit.team, spins, constant, ZERO, climbs, per_sum)
+            all_down = sum_where(visit.team, spins, constant, ZERO, falls, per_sum)
             for spin in range(2):
                 lowering = raising
                 raising = best_flip(parallel, threshold, parameters, pulls, has_field, spin > 0)
             is_known = True
-        up = sum_where(spins, row[SOURCE], ZERO, climbs, per_sum)
-        down = sum_where(spins, row[SOURCE], ZERO, falls, per_sum)
+        up = sum_where(visit.team, spins, row[SOURCE], ZERO, climbs, per_sum)
+        down = sum_where(visit.team, spins, row[SOURCE], ZERO, falls, per_sum)
         level = level_of(parallel, row, parameters) if decay else 0
         first = second = -1
         least = 0
@@ -445,20 +465,62 @@ def best_flip(parallel, number, parameters, pulls, has_field, is_up):
 
 
 @inlined
-def sum_where(spins, source, weight, gains, blocks_per_sum):
+def next_ahead(team, ahead, is_due):
+    """Return for how many numbers sums are computed ahead: for few if flips are frequent."""
+    if is_due or len(team.lines) == 2:
+        return AHEAD
+    team.sums[0] = 0
+    return ahead if ahead == MOST_AHEAD else 2 * ahead
+
+
+@inlined
+def set_sums(start, first, parameters, spins, own, visit, blocks_per_sum):
+    """Set sums as `sum_where` does, of AHEAD numbers from `start` on; the first has place 1.
+
+    They are of this member's examples only. After the last number they are of a repeated one.
+    """
+    second, third, fourth = start + 1, start + 2, start + 3
+    if fourth >= len(own):
+        second = second if second < len(own) else start
+        third, fourth = third if third < len(own) else second, second
+    one, two, three, four = own[start], own[second], own[third], own[fourth]
+    a, b, c, d = one[SOURCE], two[SOURCE], three[SOURCE], four[SOURCE]
+    gains, team, place = visit.gains, visit.team, start - first
+    zero = load(gains, 0, spins) * 0
+    total_a = total_b = total_c = total_d = widen(zero)
+    weight_a, weight_b = parameters[one[PARAMETER]], parameters[two[PARAMETER]]
+    weight_c, weight_d = parameters[three[PARAMETER]], parameters[four[PARAMETER]]
+    for begin in range(team.first, team.last, blocks_per_sum):
+        part_a = part_b = part_c = part_d = zero
+        end = begin + blocks_per_sum
+        if end > team.last:
+            end = team.last
+        for block in range(begin, end):
+            gain = load(gains, block, spins)
+            part_a = part_a + choose(spins[a, block] ^ weight_a, gain, zero)
+            part_b = part_b + choose(spins[b, block] ^ weight_b, gain, zero)
+            part_c = part_c + choose(spins[c, block] ^ weight_c, gain, zero)
+            part_d = part_d + choose(spins[d, block] ^ weight_d, gain, zero)
+        total_a, total_b = total_a + widen(part_a), total_b + widen(part_b)
+        total_c, total_d = total_c + widen(part_c), total_d + widen(part_d)
+    team.sums[place + 1], team.sums[place + 2] = sum_of(total_a), sum_of(total_b)
+    team.sums[place + 3], team.sums[place + 4] = sum_of(total_c), sum_of(total_d)
+
+
+@inlined
+def sum_where(team, spins, source, weight, gains, blocks_per_sum):
     """Return the sum of the gains of all examples in which a source differs from a weight."""
-    block_count = len(gains)
     zero = load(gains, 0, spins) * 0
     total = widen(zero)
-    for first in range(0, block_count, blocks_per_sum):
+    for first in range(team.first, team.last, blocks_per_sum):
         part = zero
         last = first + blocks_per_sum
-        if last > block_count:  # `min` would be compiled by itself, which takes longer
-            last = block_count
+        if last > team.last:  # `min` would be compiled by itself, which takes longer
+            last = team.last
         for b in range(first, last):
             part = part + choose(spins[source, b] ^ weight, load(gains, b, spins), zero)
         total = total + widen(part)
-    return sum_of(total)
+    return in_all(team, sum_of(total))
 
 
 @part
@@ -488,11 +550,12 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
     threshold = scratch.thresholds[0]
     cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scratch)
     total = widen(load(scratch.flips, 0, spins) * 0)
-    for b in range(spins.shape[1]):
+    for b in range(scratch.team.first, scratch.team.last):
         flips = load(scratch.flips, b, spins)
         total = total + widen(flips * load(examples.weights, b, spins))
     pull = examples.pull[weight]
-    change = (sum_of(total) << FINE) + (pull if replica.parameters[weight] else -pull)
+    rise = in_all(scratch.team, sum_of(total))
+    change = (rise << FINE) + (pull if replica.parameters[weight] else -pull)
     if prices.decay:
         row = wiring.shared_numbers[owner - len(wiring.order)]
         level = level_of(wiring.parallel, row, replica.parameters)
@@ -503,6 +566,6 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
     if np.float32(change) > threshold:
         return 0
     all_lanes = spins[len(spins) - 1]
-    make_change(wiring, cones, replica, owner, weight, all_lanes, scratch.changed)
+    make_change(wiring, cones, replica, owner, weight, all_lanes, scratch)
     replica.parameters[weight] = ~replica.parameters[weight]
     return change

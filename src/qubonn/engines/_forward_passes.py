@@ -82,7 +82,7 @@ def count_disagreements(tiles, block, weights, plane_count, input_masks, found):
 
 
 @kernel
-def run_forward(wiring, tiles, replica, weights, differing):
+def run_forward(wiring, tiles, first_block, last_block, replica, weights, differing):
     """Fill counts and activations of a replica from its parameters and the inputs in `tiles`.
 
     `weights`, planes x words, and `differing`, a number for each lane, are work arrays.
@@ -101,7 +101,7 @@ def run_forward(wiring, tiles, replica, weights, differing):
         for arc in range(first, last):
             if arcs[arc, SOURCE] == constant and replica.parameters[arcs[arc, PARAMETER]]:
                 known += 1
-        for b in range(block_count):
+        for b in range(first_block, last_block):
             place = neuron * block_count + b
             if row >= 0:
                 masks = wiring.wide_inputs[row]
@@ -203,7 +203,7 @@ def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scra
     start, end = cones.starts[owner], cones.starts[owner + 1]
     block_count, first_output = spins.shape[1], len(neurons) - 1 - len(wanted)
     zero = load(flips, 0, spins) * 0
-    for b in range(block_count):
+    for b in range(scratch.team.first, scratch.team.last):
         total = zero
         if prices.is_pairwise:
             for c in range(len(wanted)):
@@ -236,7 +236,7 @@ def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scra
 
 
 @part(keeps_literals=True)
-def make_change(wiring, cones, replica, owner, weight, crossed, changed):
+def make_change(wiring, cones, replica, owner, weight, crossed, scratch):
     """Update the counts and activations of a cone.
 
     The change is a new sign of the neuron `owner` in the examples `crossed`, already made in its
@@ -244,8 +244,8 @@ def make_change(wiring, cones, replica, owner, weight, crossed, changed):
     """
     table, spins, counts = cones.table, replica.spins, replica.counts
     start, end = cones.starts[owner], cones.starts[owner + 1]
-    block_count = spins.shape[1]
-    for b in range(block_count):
+    block_count, changed = spins.shape[1], scratch.changed
+    for b in range(scratch.team.first, scratch.team.last):
         if crossed[b] == 0:
             continue
         if weight == NO_WEIGHT:

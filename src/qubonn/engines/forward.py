@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import IntVector, require_count
+from qubonn.checks import IntVector, SpinMatrix, require_count
 from qubonn.encoding import Reading, require_reading
 from qubonn.engines.base import (
     PAPER_TERMS,
@@ -54,7 +54,7 @@ _MEASURED: WeakKeyDictionary[TrainingProblem, dict[Any, Temperatures]] = WeakKey
 
 @dataclass(frozen=True, kw_only=True)
 class ForwardAnnealing:
-    """Metropolis annealing of the forward view: examples in parallel, each replica on one thread.
+    """Metropolis annealing of the forward view: examples in parallel.
 
     For networks without cycles; LiftedAnnealing trains all others. The energy is the cost
     of the outputs, minus gamma = `margin_strength` times the sum of min(|pi|, `margin_cap`) over
@@ -83,11 +83,17 @@ class ForwardAnnealing:
 
     A sweep proposes every weight and bias once. Each layer, and the shared weights into it, have
     their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With
-    `noise` each sweep uses the examples with new errors, or shifted; with `batches`, for large
-    datasets, it uses a batch of them and the same share of field and decay. The last
-    `quench_sweeps` are at temperature zero. They, and all returned energies, use all original
-    examples; energies reported before them are estimates. Margin strengths are rounded by up to 2 %
-    if that makes lanes narrower. The `output_strength` of a problem is not used.
+    `noise` each sweep uses the examples with new errors, or all their shifted copies; with
+    `batches`, for large datasets, it uses a batch of them and the same share of field and decay.
+    The last `quench_sweeps` are at temperature zero. They use all original examples, or all copies,
+    and returned energies all original ones; those reported before are estimates.
+
+    Threads share the replicas. A single replica with exact credit and thousands of examples is
+    annealed by several threads together, each of which needs a core: if other programs run there,
+    they wait for each other. The result does not depend on the number of threads.
+
+    Margin strengths are rounded by up to 2 % if that makes lanes narrower. The `output_strength` of
+    a problem is not used.
 
     >>> from qubonn.topology import Topology
     >>> problem = TrainingProblem(Topology.dense(2, 3, 1), [[1, 1], [1, -1]], [[1], [-1]])
@@ -167,7 +173,8 @@ class ForwardAnnealing:
         is_soft = self.softness is not None
         has_soft_credit = uses_soft_credit(problem.topology, self.credit, is_soft=is_soft)
         of_leads = self.output_softness or int(has_soft_credit and target is not None)
-        return Cost(target, self.margin_cap, self.softness or 0, of_leads, has_soft_credit)
+        copies = self.noise.copy_count if isinstance(self.noise, InputShifts) else 1
+        return Cost(target, self.margin_cap, self.softness or 0, of_leads, has_soft_credit, copies)
 
 
 class ForwardRun:
@@ -181,7 +188,9 @@ class ForwardRun:
         initial_networks: Sequence[BinaryNetwork] = (),
     ) -> None:
         self.problem, self.settings, self.visit_count = problem, settings, 0
-        self.packed = PackedExamples(problem, settings.cost_for(problem), settings.thread_count)
+        cost = settings.cost_for(problem)
+        self.copy_count = cost.copy_count
+        self.packed = PackedExamples(problem, cost, settings.thread_count)
         self.unit = self.packed.unit
         self.groups = temperature_groups(problem.topology)
         self.generator = np.random.default_rng([seed, 1])  # of the noise, the same for all replicas
@@ -239,26 +248,37 @@ class ForwardRun:
         for sweep, rows in enumerate(self.batches(changing)):
             self.see(rows)
             yield range(sweep * visits, (sweep + 1) * visits)
-        self.see_all()
+        if self.copy_count == 1:
+            self.see_all()
+        elif changing * visits < last:
+            self.see(None)
         yield range(changing * visits, last)
 
     def batches(self, sweep_count: int) -> Iterator[IntVector | None]:
         """Return the examples of each sweep; None means all."""
         if self.settings.batches is None:
             return repeat(None, sweep_count)
-        count = self.problem.example_count
+        count = self.problem.example_count * self.copy_count
         return self.settings.batches.rows(sweep_count, count, self.generator)
 
     def see(self, rows: IntVector | None) -> None:
-        """Load some examples, or all, with new noise into all replicas."""
+        """Load some examples, or all, with new noise or as shifted copies, into all replicas."""
         self.is_all_seen = False
-        noise, spins = self.settings.noise, None
-        if noise is not None:
-            clean = self.problem.input_spins
-            spins = noise.disturb(clean if rows is None else clean[rows], self.generator)
-        self.replicas = self.packed.load_examples(self.replicas, rows, spins)
+        noise, clean = self.settings.noise, self.problem.input_spins
+        if rows is None:
+            rows = np.arange(len(clean) * self.copy_count)
+
+        def spins_of(part: slice) -> SpinMatrix:
+            if isinstance(noise, InputShifts):
+                return noise.copies(clean, rows[part])
+            spins = clean[rows[part]]
+            return spins if noise is None else noise.disturb(spins, self.generator)
+
+        self.replicas = self.packed.load_examples(
+            self.replicas, rows % len(clean), None if noise is None else spins_of
+        )
         self._are_energies_known = False
-        self.seen_count = self.problem.example_count if rows is None else len(rows)
+        self.seen_count = len(rows)
 
     def see_all(self) -> None:
         """Load all original examples into all replicas."""
@@ -383,7 +403,8 @@ def _measured_replicas(problem: TrainingProblem) -> int:
 
 
 def _require_room(problem: TrainingProblem, settings: ForwardAnnealing) -> None:
-    topology, count, replica_count = problem.topology, problem.example_count, settings.replica_count
+    topology, replica_count = problem.topology, settings.replica_count
+    count = problem.example_count * settings.cost_for(problem).copy_count
     measured = count if settings.batches is None else min(count, settings.batches.first)
     pushes = 0
     if settings.cost_for(problem).has_soft_credit:
@@ -395,6 +416,6 @@ def _require_room(problem: TrainingProblem, settings: ForwardAnnealing) -> None:
         + 5 * _measured_replicas(problem) * measured * topology.neuron_count
         + 10 * replica_count * (topology.weight_count + topology.neuron_count)
         + (replica_count * count + _measured_replicas(problem) * measured) * pushes
-        + (2 if settings.noise is None else 7) * count * topology.node_count
+        + (2 if settings.noise is None else 7) * problem.example_count * topology.node_count
         + 40 * topology.arc_count,
     )

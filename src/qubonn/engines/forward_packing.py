@@ -5,7 +5,7 @@ TrainingProblem, Cost -> Examples; parameters -> Replica, and back.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -41,6 +41,8 @@ MOST_ENERGY = 2.0**46  # of all examples, in units: int64 has 16 bits for FINE, 
 HEAVIEST = 1_024  # weight of an example in whole units
 MOST_SMALL = 2.0**13  # change of one example, in units: int16 can add four
 FEW = 256  # examples for which compiling takes longer than wide lanes
+TEAM_BLOCKS = 32  # of examples for each thread; with fewer, the threads mostly wait for each other
+PART = 512 * LANES  # examples whose spins are made at once
 CLOSE = 0.02  # relative error of a margin strength that is accepted for narrower lanes
 
 
@@ -53,6 +55,7 @@ class Cost:
     softness: float = 0  # times the square root of a hidden neuron's number of arcs
     output_softness: float = 0  # times the target margin
     has_soft_credit: bool = False  # whether flips are evaluated by pushes
+    copy_count: int = 1  # examples that sweeps see of each
 
 
 class PackedExamples:
@@ -65,7 +68,8 @@ class PackedExamples:
         self.kernels: Any = import_module("qubonn.engines._forward_kernels")
         self.passes: Any = import_module("qubonn.engines._forward_passes")
         self.streams: Any = import_module("qubonn.simd.streams")
-        self.share: Any = import_module("qubonn.simd.threads").share
+        self.teams: Any = import_module("qubonn.simd.team")
+        self.threads: Any = import_module("qubonn.simd.threads")
         self.problem, self.cost, self.thread_count = problem, cost, thread_count
         self.topology = problem.topology
         self.tables = tables_of(problem.topology)
@@ -91,11 +95,15 @@ class PackedExamples:
         return self.load_examples(Replica(parameters, nothing, nothing, generators))
 
     def load_examples(
-        self, replicas: Any, rows: IntVector | None = None, input_spins: SpinMatrix | None = None
+        self,
+        replicas: Any,
+        rows: IntVector | None = None,
+        spins_of: Callable[[slice], SpinMatrix] | None = None,
     ) -> Any:
         """Load some examples, or all, and their share of field and decay; run a forward pass.
 
-        `input_spins`, a row for each of these examples, replace the problem's own.
+        `spins_of` gives the inputs of some of these rows in place of the problem's own; it is
+        called on a part after the other, and only their bits are kept.
         """
         rows = np.arange(self.problem.example_count) if rows is None else rows
         input_count = self.topology.input_count
@@ -109,25 +117,45 @@ class PackedExamples:
             weights=self._in_lanes(self.weights[rows]),
             pull=self._pull(share),
         )
-        self.sums = self._sums(
-            self.problem.input_spins[rows] if input_spins is None else input_spins
-        )
-        if input_spins is None:
+        if spins_of is None:
+            sums = self._sums(self.problem.input_spins[rows])
             tiles = _tiles(self.input_words, rows)
         else:
-            words = _words(self.topology.with_constant(input_spins))
+            words, sums = self._packed(len(rows), spins_of)
             tiles = _tiles(words, np.arange(len(rows)))
+        self.sums = sums.reshape(-1, LANES)
+        self.team_size = self._team_size(len(replicas.parameters), len(tiles))
         replicas = self._with_room(replicas, len(tiles))
         replicas.spins[:, :input_count] = self._masks(tiles, input_count)
-        self._for_each(replicas, lambda r, one: self._run_forward(one, tiles))
+        if len(replicas.parameters) == 1:
+            one = self.one(replicas, 0)
+            self.threads.share(
+                lambda first, last, _: self._run_forward(one, tiles, first, last),
+                len(tiles),
+                self.thread_count,
+            )
+        else:
+            self._for_each(replicas, lambda r, one: self._run_forward(one, tiles, 0, len(tiles)))
         if self.credit is not None:
             self.credit.load(len(replicas.parameters), replicas.counts[0])
         return replicas
 
-    def _run_forward(self, one: Replica, tiles: Any) -> None:
+    def _packed(
+        self, count: int, spins_of: Callable[[slice], SpinMatrix]
+    ) -> tuple[NDArray[np.uint64], NDArray[Any]]:
+        """Return the words and the sums of `count` rows of input spins, which are made in parts."""
+        words, sums = [], []
+        for first in range(0, count, PART):
+            spins = spins_of(slice(first, first + PART))
+            words.append(_words(self.topology.with_constant(spins)))
+            sums.append(self._sums(spins))
+        return np.concatenate(words), np.concatenate(sums, axis=1)
+
+    def _run_forward(self, one: Replica, tiles: Any, first: int, last: int) -> None:
+        """Run the examples of some blocks through a replica."""
         weights = np.empty((self.wiring.plane_count, tiles.shape[1]), dtype=np.uint64)
         differing = np.empty(LANES, dtype=np.uint64)
-        self.passes.run_forward(self.wiring, tiles, one, weights, differing)
+        self.passes.run_forward(self.wiring, tiles, first, last, one, weights, differing)
 
     def _with_room(self, replicas: Any, block_count: int) -> Any:
         """Return replicas whose counts and activations have room for `block_count` blocks."""
@@ -183,11 +211,25 @@ class PackedExamples:
             task = self.examples, prices
             self.credit.anneal(self.wiring, task, number, one, schedule, costs)
             return 0
-        problem = self.tables, (self.examples, prices)
-        scratch = self.kernels.new_scratch(self.wiring, one, costs)
         shared = self.wiring.shared if len(self.wiring.shared) else None
-        work = energy, schedule, scratch, shared, self.sums
-        return int(self.kernels.anneal_replica(*problem, one, *work))
+        size = 1 if len(costs) else self.team_size
+        energies, works = [0] * size, []
+        for member in self.teams.team_of(one.spins.shape[1], size):
+            if member.rank:  # the same decisions, in arrays of its own
+                parameters, generator = one.parameters.copy(), one.generator.copy()
+                one = one._replace(parameters=parameters, generator=generator)
+            scratch = self.kernels.new_scratch(self.wiring, one, costs, member)
+            work = self.tables, (self.examples, prices), one, energy, schedule, scratch
+            works.append((*work, shared, self.sums))
+
+        def run(rank: int) -> None:
+            energies[rank] = int(self.kernels.anneal_replica(*works[rank]))
+
+        if size == 1:
+            run(0)
+        else:
+            self.threads.run_together([partial(run, rank) for rank in range(size)])
+        return energies[0]
 
     def schedule(self, temperatures: NDArray[np.float64]) -> VisitSchedule:
         """Return all visits at temperatures in units of energy (a row for each sweep x groups)."""
@@ -213,12 +255,19 @@ class PackedExamples:
             for r in range(first, end):
                 results[r] = work(r, self.one(replicas, r))
 
-        self.share(run_piece, len(results), self.thread_count)
+        self.threads.share(run_piece, len(results), self.thread_count)
         return results
 
     def one(self, replicas: Any, number: int) -> Any:
         """Return one of several replicas: views, not copies."""
         return Replica(*(array[number] for array in replicas))
+
+    def _team_size(self, replica_count: int, block_count: int) -> int:
+        """Return how many threads anneal a replica together: several if it is the only one."""
+        if replica_count > 1 or self.credit is not None:
+            return 1
+        most: int = self.threads.most_threads(self.thread_count)
+        return max(1, min(most, block_count // TEAM_BLOCKS))
 
     def _neuron_of_parameter(self) -> IntVector:
         """Return a neuron that each parameter belongs to."""
@@ -266,7 +315,7 @@ class PackedExamples:
         return lanes
 
     def _sums(self, input_spins: SpinMatrix) -> NDArray[Any]:
-        """Return the sums of the spins of bundles, (bundles * blocks) x lanes."""
+        """Return the sums of the spins of bundles, bundles x blocks x lanes."""
         wiring, block_count = self.wiring, -(-len(input_spins) // LANES)
         first, starts = wiring.first_constant, wiring.bundle_starts
         sums = np.zeros((len(starts) - 1, block_count * LANES), dtype=self.kind)
@@ -275,7 +324,7 @@ class PackedExamples:
             sources = wiring.bundle_sources[: starts[first]]
             parts = np.add.reduceat(input_spins.T[sources], starts[:first], axis=0, dtype=self.kind)
             sums[:first, : len(input_spins)] = parts
-        return sums.reshape(-1, LANES)
+        return sums.reshape(len(sums), block_count, LANES)
 
     def _masks(self, tiles: Any, column_count: int) -> Any:
         """Return tiles as masks, columns x blocks."""
@@ -388,7 +437,7 @@ def _finest_parts(
     problem: TrainingProblem, cost: Cost, most: float, whole: float, heaviest: int
 ) -> int:
     """Return the largest number of units in a `whole` with which no sum overflows."""
-    topology, count = problem.topology, problem.example_count
+    topology, count = problem.topology, problem.example_count * cost.copy_count
     in_a_lane = -(-count // LANES) * most
     if in_a_lane > MOST * whole:
         raise RangeError(

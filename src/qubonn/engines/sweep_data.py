@@ -1,4 +1,4 @@
-"""The data of each sweep: GrowingBatches of examples, InputNoise or InputShifts on their inputs.
+"""The data of each sweep: GrowingBatches of examples, InputNoise or InputShifts of their inputs.
 
 Number of sweeps and examples -> the examples of each sweep; input spins -> other input spins.
 """
@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from qubonn.checks import IntVector, SpinMatrix, require_count
+from qubonn.encoding.shifts import copy_count, some_copies
 from qubonn.errors import RangeError, ShapeError
 
 
@@ -86,16 +87,18 @@ class InputNoise:
 
 @dataclass(frozen=True, kw_only=True)
 class InputShifts:
-    """Images of spins, each shifted by up to `pixels` in both directions, at random.
+    """Images of spins, each with all its shifts by up to `pixels` in both directions.
 
     The last two numbers of `shape` are rows and columns, and those before them channels; spins from
-    outside repeat the edge. Sweeps take as long as without shifts, unlike those of shifted copies.
+    outside repeat the edge. A sweep sees copies as examples, and makes only those of its batch.
 
     >>> shifts = InputShifts(shape=(1, 4), pixels=1)
+    >>> shifts.copy_count
+    9
     >>> spins = np.array([[1, -1, -1, -1], [-1, -1, 1, -1]], np.int8)
-    >>> shifts.disturb(spins, np.random.default_rng(0))
-    array([[ 1, -1, -1, -1],
-           [-1,  1, -1, -1]], dtype=int8)
+    >>> shifts.copies(spins, np.array([1, 9]))  # the second image, and the first, moved to the left
+    array([[-1, -1,  1, -1],
+           [-1, -1, -1, -1]], dtype=int8)
     """
 
     shape: tuple[int, ...]
@@ -108,19 +111,15 @@ class InputShifts:
             require_count("sizes in shape", size)
         require_count("pixels", self.pixels)
 
-    def disturb(self, input_spins: SpinMatrix, generator: np.random.Generator) -> SpinMatrix:
-        """Return each image shifted by its own number of rows and columns."""
-        count, (height, width) = len(input_spins), self.shape[-2:]
+    @property
+    def copy_count(self) -> int:
+        """Return the number of copies of an image, itself included."""
+        return copy_count(self.pixels)
+
+    def copies(self, input_spins: SpinMatrix, numbers: IntVector) -> SpinMatrix:
+        """Return copies by their numbers: those of all images as they are, then of each shift."""
         if input_spins.shape[1] != prod(self.shape):
             raise ShapeError(
                 f"shape {self.shape} needs {prod(self.shape)} inputs; got {input_spins.shape[1]}"
             )
-        images = input_spins.reshape(count, -1, height, width)
-        steps = generator.integers(-self.pixels, self.pixels, (count, 2), endpoint=True)
-        moved = np.empty_like(images)
-        for step in np.unique(steps, axis=0):
-            of_step = (steps == step).all(axis=1)
-            rows = np.clip(np.arange(height) - step[0], 0, height - 1)
-            columns = np.clip(np.arange(width) - step[1], 0, width - 1)
-            moved[of_step] = images[of_step][:, :, rows[:, None], columns]
-        return moved.reshape(input_spins.shape)
+        return some_copies(input_spins, numbers, self.shape, self.pixels)

@@ -126,7 +126,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_jobs : int or None
         Members trained at the same time, by joblib; on a Dask cluster with
         ``joblib.parallel_config(backend="dask")``. With None, the default solver and no time limit
-        there is a thread for each core.
+        there is a thread for each core. If there is one member only, threads that train it
+        together; None is one thread.
     verbose : bool
         Show the progress: a bar on a terminal, otherwise a line from time to time.
 

@@ -102,16 +102,16 @@ class Recipe:
         """Whether the design's own engine trains, without dropout."""
         return isinstance(self.solver, str) and self.dropout is None
 
-    def solver_for(self, problem: TrainingProblem, jobs: int) -> Any:
-        """Return the solver, or a short anneal for "auto"; on one thread where jobs use the cores.
+    def solver_for(self, problem: TrainingProblem, jobs: int, threads: int = 1) -> Any:
+        """Return the solver, or a short anneal for "auto" on this number of threads.
 
-        The number of threads does not change the result.
+        On one thread where jobs use the cores. The number of threads does not change the result.
         """
         solver = self.solver
         if isinstance(solver, str):
             if solver != "auto":
                 raise RangeError(f"solver must be 'auto', an engine or a sampler; got {solver!r}")
-            solver = self.default_engine(problem)
+            solver = replace(self.default_engine(problem), thread_count=threads)
         if jobs > 1 and hasattr(solver, "thread_count"):
             return replace(solver, thread_count=1)
         return solver
@@ -143,9 +143,13 @@ def train_members(
     start = time.perf_counter()
     # kernels of the default engine run in threads; sweeps that fit a limit are measured on one
     is_threaded = len(seeds) > 1 and recipe.is_default and time_limit == inf
+    threads = 1
+    if len(seeds) == 1 and recipe.is_default:  # its jobs are threads that share the examples
+        n_jobs, threads = 1, effective_n_jobs(n_jobs)
     try:
         with in_threads(n_jobs) if is_threaded else nullcontext(), interruption(n_jobs) as stop:
-            tasks = _tasks(problem, recipe, seeds, effective_n_jobs(n_jobs), time_limit, stop)
+            solver = recipe.solver_for(problem, effective_n_jobs(n_jobs), threads)
+            tasks = _tasks(problem, recipe, solver, seeds, n_jobs, time_limit, stop)
             for member in results_of(tasks, n_jobs, stop):
                 if member is None:
                     continue
@@ -165,8 +169,9 @@ def train_members(
 def _tasks(
     problem: TrainingProblem,
     recipe: Recipe,
+    solver: Any,
     seeds: dict[int, int],
-    jobs: int,
+    n_jobs: int | None,
     time_limit: float,
     stop: Interruption,
 ) -> Iterator[Any]:
@@ -174,7 +179,7 @@ def _tasks(
 
     Deadlines are times of day: machines of a cluster have no other clock in common.
     """
-    solver, numbers = recipe.solver_for(problem, jobs), list(seeds)
+    numbers, jobs = list(seeds), effective_n_jobs(n_jobs)
     can_be_shorter = time_limit < inf and isinstance(recipe.solver, str)
     if can_be_shorter:
         compile_kernels(solver, problem)

@@ -5,7 +5,7 @@ serve only one caller at a time, or not survive a fork. So `share` starts Python
 with the call, for kernels that release the GIL.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from threading import Event, Thread
@@ -28,8 +28,7 @@ def share(
     threads as cores, and None means as many; the calling thread is one of them. After an error or
     Ctrl-C the pieces that are running are finished, and no others are started.
     """
-    most = numba.config.NUMBA_NUM_THREADS
-    thread_count = min(thread_count or most, most, max(item_count, 1))
+    thread_count = min(most_threads(thread_count), max(item_count, 1))
     piece_count = min(thread_count * PIECES_PER_THREAD, item_count)
     piece_count = max(piece_count, -(-item_count // (most_at_once or max(item_count, 1))))
     pieces, ends = count(), [Event() for _ in range(thread_count)]
@@ -59,14 +58,56 @@ def share(
         raise errors[0]
 
 
-def _wait_for(end: Event, errors: list[BaseException]) -> None:
+def most_threads(thread_count: int | None) -> int:
+    """Return a number of threads, at most one for each core; None means all."""
+    most: int = numba.config.NUMBA_NUM_THREADS
+    return min(thread_count or most, most)
+
+
+def run_together(works: Sequence[Callable[[], None]]) -> None:
+    """Run each in a thread of its own, none before all have started: they wait for each other.
+
+    Ctrl-C is raised when all have ended; only this thread, which does not work, is interrupted.
+    """
+    gate, errors, ends = Event(), list[BaseException](), [Event() for _ in works]
+    is_cancelled = False
+
+    def run(work: Callable[[], None], end: Event) -> None:
+        gate.wait()
+        try:
+            if not is_cancelled:
+                work()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            end.set()
+
+    helpers = [Thread(target=run, args=one) for one in zip(works, ends, strict=True)]
+    try:
+        for helper in helpers:
+            helper.start()
+    except BaseException as error:  # Ctrl-C, or no more threads
+        errors.append(error)
+        is_cancelled = True
+    for helper, end in zip(helpers, ends, strict=True):
+        if helper.ident is not None:
+            _wait_for(end, errors, gate)
+    if errors:
+        raise errors[0]
+
+
+def _wait_for(end: Event, errors: list[BaseException], gate: Event | None = None) -> None:
     """Wait for a thread even after Ctrl-C, because it still writes to the caller's arrays.
+
+    Before that, open the gate at which it waits.
 
     Not by `join`: once interrupted, it assumes that the thread has ended (CPython 3.11), and it
     refuses a thread whose start was interrupted.
     """
     while not end.is_set():
         try:
+            if gate is not None:
+                gate.set()
             end.wait()
         except BaseException as error:
             errors.append(error)
@@ -76,8 +117,7 @@ def _wait_for(end: Event, errors: list[BaseException]) -> None:
 def threads(thread_count: int | None) -> Iterator[int]:
     """Let Numba use `thread_count` threads, at most one for each core; None means all."""
     before = numba.get_num_threads()
-    most = numba.config.NUMBA_NUM_THREADS
-    numba.set_num_threads(min(thread_count or most, most))
+    numba.set_num_threads(most_threads(thread_count))
     try:
         yield numba.get_num_threads()
     finally:
