@@ -85,8 +85,9 @@ class ForwardAnnealing:
     their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With
     `noise` each sweep uses the examples with new errors, or all their shifted copies; with
     `batches`, for large datasets, it uses a batch of them and the same share of field and decay.
-    The last `quench_sweeps` are at temperature zero. They use all original examples, or all copies,
-    and returned energies all original ones; those reported before are estimates.
+    The last `quench_sweeps` are at temperature zero, and use all original examples, or if they are
+    shifted as many copies as the sweep before. Returned energies are of all original examples;
+    those reported before are estimates.
 
     Threads share the replicas. A single replica with exact credit and thousands of examples is
     annealed by several threads together, each of which needs a core: if other programs run there,
@@ -243,23 +244,23 @@ class ForwardRun:
 
     def spans(self, last: int) -> Iterator[range]:
         """Yield the visits of all sweeps: one sweep at a time while the examples change."""
-        visits, settings = self.packed.visit_count, self.settings
-        changing = settings.sweep_count if settings.noise or settings.batches else 0
-        for sweep, rows in enumerate(self.batches(changing)):
+        visits, changing = self.packed.visit_count, 0
+        for rows in self.batches():
             self.see(rows)
-            yield range(sweep * visits, (sweep + 1) * visits)
-        if self.copy_count == 1:
+            yield range(changing * visits, (changing + 1) * visits)
+            changing += 1
+        if changing * visits < last:
             self.see_all()
-        elif changing * visits < last:
-            self.see(None)
-        yield range(changing * visits, last)
+            yield range(changing * visits, last)
 
-    def batches(self, sweep_count: int) -> Iterator[IntVector | None]:
-        """Return the examples of each sweep; None means all."""
-        if self.settings.batches is None:
-            return repeat(None, sweep_count)
-        count = self.problem.example_count * self.copy_count
-        return self.settings.batches.rows(sweep_count, count, self.generator)
+    def batches(self) -> Iterator[IntVector | None]:
+        """Yield the examples of each sweep that does not use all original ones; None means all."""
+        settings, count = self.settings, self.problem.example_count * self.copy_count
+        sweep_count = settings.sweep_count if settings.noise or settings.batches else 0
+        quench_sweeps = settings.quench_sweeps if self.copy_count > 1 else 0
+        if settings.batches is None:
+            return repeat(None, sweep_count + quench_sweeps)
+        return settings.batches.rows(sweep_count, count, self.generator, quench_sweeps)
 
     def see(self, rows: IntVector | None) -> None:
         """Load some examples, or all, with new noise or as shifted copies, into all replicas."""

@@ -47,11 +47,16 @@ class GrowingBatches:
         return sizes
 
     def rows(
-        self, sweep_count: int, example_count: int, generator: np.random.Generator
+        self,
+        sweep_count: int,
+        example_count: int,
+        generator: np.random.Generator,
+        quench_sweeps: int = 0,
     ) -> Iterator[IntVector]:
-        """Yield the indices of the examples of each sweep."""
+        """Yield the indices of the examples of each sweep, and of a quench as large as the last."""
+        sizes = self.sizes(sweep_count, example_count)
         order = np.empty(0, dtype=np.int64)
-        for size in self.sizes(sweep_count, example_count):
+        for size in np.pad(sizes, (0, quench_sweeps), mode="edge"):
             if len(order) < size:
                 order = generator.permutation(example_count)
             yield order[:size]
