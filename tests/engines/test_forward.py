@@ -25,7 +25,7 @@ from qubonn.engines import (
     forward_packing,
 )
 from qubonn.engines.forward import ForwardRun, measured_temperatures
-from qubonn.engines.forward_tables import LANES
+from qubonn.engines.forward_tables import LANES, temperature_groups
 from qubonn.errors import RangeError, TopologyError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
@@ -88,12 +88,19 @@ def problem_of_many_blocks(topology: Topology) -> TrainingProblem:
     return TrainingProblem(topology, spins, outputs, margin_strength=0.02)
 
 
-@pytest.mark.parametrize("cores", [2, 3, 7])
-@pytest.mark.parametrize(
+SOFT = ForwardAnnealing(
+    replica_count=1,
+    sweep_count=3,
+    reading="largest",
+    softness=0.5,
+    credit="exact",
+    neurons_at_once=3,
+)
+SOME_AT_ONCE = pytest.mark.parametrize(
     "topology",
     [
         Topology.parse(hidden, inputs=(4, 5), outputs=3)
-        for hidden in ("fc(6)", "fc(6, levels=3, thresholds=5)", "conv(2x2x2)+fc(3)", "fc(4)+fc(3)")
+        for hidden in ("fc(7)", "fc(6, levels=3, thresholds=5)", "conv(2x2x2)+fc(3)", "fc(4)+fc(5)")
     ]
     + [
         Topology.dense(
@@ -102,22 +109,44 @@ def problem_of_many_blocks(topology: Topology) -> TrainingProblem:
     ],
     ids=["one layer", "levels", "convolution", "two layers", "groups"],
 )
-@pytest.mark.parametrize("softness", [None, 0.5])
-def test_threads_that_share_a_replica_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, topology: Topology, cores: int, softness: float | None
+
+
+@pytest.mark.parametrize("cores", [2, 3, 7])
+@SOME_AT_ONCE
+def test_threads_that_share_the_neurons_of_a_replica_change_nothing(
+    monkeypatch: pytest.MonkeyPatch, topology: Topology, cores: int
 ) -> None:
-    monkeypatch.setattr(forward_packing, "TEAM_BLOCKS", 1)
     problem = problem_of_many_blocks(topology)
-    engine = ForwardAnnealing(
-        replica_count=1, sweep_count=3, reading="largest", softness=softness, credit="exact"
-    )
-    one = replace(engine, thread_count=1).solve(problem, seed=3)
+    one = replace(SOFT, thread_count=1).solve(problem, seed=3)
     monkeypatch.setattr(threads, "most_threads", lambda wanted: wanted or cores)
-    some = replace(engine, thread_count=cores).solve(problem, seed=3)
+    some = replace(SOFT, thread_count=cores).solve(problem, seed=3)
     np.testing.assert_array_equal(one.weight_spins, some.weight_spins)
     np.testing.assert_array_equal(one.bias_spins, some.bias_spins)
     np.testing.assert_array_equal(one.activation_spins, some.activation_spins)
     np.testing.assert_array_equal(one.energies, some.energies)
+
+
+@SOME_AT_ONCE
+def test_neurons_visited_at_once_do_not_see_the_flips_of_each_other(topology: Topology) -> None:
+    problem = problem_of_many_blocks(topology).of_examples(slice(50 * LANES))  # whole blocks
+    cold = np.zeros((1, temperature_groups(topology).count))
+    together = ForwardRun(problem, SOFT, seed=1)
+    alone = replace(SOFT, neurons_at_once=1)
+    expected = together.replicas.parameters.copy()
+    first, last = together.packed.turns[:2]
+    for place in range(first, last):
+        one = ForwardRun(problem, alone, seed=1)  # the same parameters at first
+        before = one.replicas.parameters.copy()
+        schedule = one.packed.schedule(cold)
+        one.make_visits(schedule._replace(first=place, last=place + 1))
+        expected ^= before ^ one.replicas.parameters
+    assert (expected != together.replicas.parameters).any()
+    together.make_visits(together.packed.schedule(cold)._replace(first=0, last=1))
+    np.testing.assert_array_equal(together.replicas.parameters, expected)
+    counts, spins = together.replicas.counts.copy(), together.replicas.spins.copy()
+    together.replicas = together.packed.load_examples(together.replicas)  # a new forward pass
+    np.testing.assert_array_equal(counts, together.replicas.counts)
+    np.testing.assert_array_equal(spins, together.replicas.spins)
 
 
 def test_a_replica_does_not_depend_on_how_many_there_are() -> None:

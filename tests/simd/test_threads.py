@@ -2,12 +2,12 @@
 
 import signal
 import time
-from functools import partial
-from threading import Barrier, Event, get_ident
+from threading import Event, get_ident
 
 import pytest
 
-from qubonn.simd.threads import run_together, share
+from qubonn.simd import threads
+from qubonn.simd.threads import Crew, share
 
 
 @pytest.mark.parametrize("thread_count", [None, 1, 2, 3])
@@ -68,38 +68,55 @@ def test_an_interrupt_while_waiting_for_other_threads_lets_them_end() -> None:
     assert len(ended) == 1
 
 
-def test_works_that_wait_for_each_other_run_together() -> None:
-    barrier, done = Barrier(3), list[int]()
-
-    def work(number: int) -> None:
-        barrier.wait(10)
-        done.append(number)
-
-    run_together([partial(work, number) for number in range(3)])
-    assert sorted(done) == [0, 1, 2]
+@pytest.fixture
+def three_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "most_threads", lambda wanted: wanted or 3)
 
 
+@pytest.mark.usefixtures("three_cores")
+def test_every_thread_of_a_crew_works_once_before_the_next_piece_begins() -> None:
+    pieces: list[set[int]] = []
+    with Crew(None) as crew:
+        for _ in range(50):
+            ranks: list[int] = []
+            crew.run(ranks.append)
+            pieces.append(set(ranks))
+            assert len(ranks) == 3
+    assert pieces == [{0, 1, 2}] * 50
+
+
+@pytest.mark.usefixtures("three_cores")
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_of_works_that_run_together_comes_back(error: type[BaseException]) -> None:
-    done = []
+@pytest.mark.parametrize("failing", [0, 2])
+def test_an_error_in_a_crew_comes_back_when_all_threads_have_ended(
+    error: type[BaseException], failing: int
+) -> None:
+    ended: list[int] = []
 
-    def fail() -> None:
-        raise error("stop")
+    def work(rank: int) -> None:
+        if rank == failing:
+            raise error("stop")
+        time.sleep(0.05)
+        ended.append(rank)
 
-    with pytest.raises(error, match="stop"):
-        run_together([fail, lambda: done.append(1)])
-    assert done == [1]
+    with Crew(None) as crew, pytest.raises(error, match="stop"):
+        crew.run(work)
+    assert sorted([*ended, failing]) == [0, 1, 2]
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no such signals here")
-def test_works_that_run_together_end_before_an_interrupt_is_raised() -> None:
-    caller, done = get_ident(), []
+@pytest.mark.usefixtures("three_cores")
+def test_an_interrupt_while_waiting_for_a_crew_lets_it_end() -> None:
+    caller, ended = get_ident(), []
 
-    def work() -> None:
-        signal.pthread_kill(caller, signal.SIGINT)
-        time.sleep(0.1)
-        done.append(1)
+    def work(rank: int) -> None:
+        if rank == 0:
+            return
+        time.sleep(0.1 * rank)  # now the caller waits
+        if rank == 1:
+            signal.pthread_kill(caller, signal.SIGINT)
+        ended.append(rank)
 
-    with pytest.raises(KeyboardInterrupt):
-        run_together([work, work])
-    assert done == [1, 1]
+    with Crew(None) as crew, pytest.raises(KeyboardInterrupt):
+        crew.run(work)
+    assert sorted(ended) == [1, 2]

@@ -85,7 +85,7 @@ def visit_group(tables, task, state, group, temperature, scratch):
         for b in range(block_count):
             pushes.crossed[member, b] = spins[first_row + member, b]
     if end - first == 1:
-        visit = visit_of_member(wiring, task, replica, pushes, neuron, 0, scratch.team)
+        visit = visit_of_member(wiring, examples, prices, replica, pushes, neuron, 0)
         next_thresholds(scratch.thresholds, len(visit.own), spins, replica.generator, temperature)
         work = visit, scratch.thresholds, scratch.flip_costs
         propose_all(wiring.parallel, examples.pull, prices, replica, *work)
@@ -104,11 +104,11 @@ def visit_group(tables, task, state, group, temperature, scratch):
 
 
 @part
-def visit_of_member(wiring, task, replica, pushes, neuron, row, team):
+def visit_of_member(wiring, examples, prices, replica, pushes, neuron, row):
     """Return the visit of a neuron whose work arrays begin at `row`."""
     end = row + replica.spins.shape[1]
     work = pushes.flips[row:end], pushes.gains[row:end]
-    return visit_of(wiring, *task, replica, neuron, work, team)
+    return visit_of(wiring, examples, prices, replica, neuron, work)
 
 
 # ---- groups of several neurons -----------------------------------------------------------------
@@ -124,17 +124,17 @@ def propose_group(tables, task, replica, pushes, group, temperature, scratch):
     parallel, block_count = credit.parallel, spins.shape[1]
     scale, constant = 2 * prices.softness[credit.members[first]], len(spins) - 1
     has_flipped, has_field = False, any_of(pulls)
-    shared = wiring, task, replica, pushes
+    shared = wiring, examples, prices, replica, pushes
     next_thresholds(
         scratch.thresholds, last_number - first_number, spins, replica.generator, temperature
     )
     for place in range(first, end):
         row = (place - first) * block_count
-        visit = visit_of_member(*shared, credit.members[place], row, scratch.team)
+        visit = visit_of_member(*shared, credit.members[place], row)
         move_member(prices, pushes, visit, place - first, spins, 0, ZERO, False)
     for number in range(first_number, last_number):
         row = credit.numbers[number]
-        climb, fall = sums_of_number(scratch.team, credit, prices, spins, pushes, number)
+        climb, fall = sums_of_number(credit, prices, spins, pushes, number, pushes.gains)
         is_threshold = credit.places[credit.place_starts[number], SOURCE] == constant
         is_levelled = row[FIRST] + 1 < row[LAST] and not is_threshold
         decay = 4 * scale * prices.decay if is_levelled else 0
@@ -156,7 +156,7 @@ def propose_group(tables, task, replica, pushes, group, temperature, scratch):
         for arc in range(credit.place_starts[number], credit.place_starts[number + 1]):
             member, source = credit.places[arc, MEMBER], credit.places[arc, SOURCE]
             neuron = credit.members[first + member]
-            visit = visit_of_member(*shared, neuron, member * block_count, scratch.team)
+            visit = visit_of_member(*shared, neuron, member * block_count)
             move_member(prices, pushes, visit, member, spins, source, parameters[flipped], True)
         parameters[flipped] = ~parameters[flipped]
     return has_flipped
@@ -168,18 +168,18 @@ def move_member(prices, pushes, visit, member, spins, source, weight, is_flipped
     fall = move_soft(prices, visit, spins[source], weight, is_flipped)
     pushes.falls[member, 0] = fall
     pushes.falls[member, 1] = sum_where(
-        visit.team, spins, len(spins) - 1, ZERO, visit.gains, prices.blocks_per_sum
+        spins, len(spins) - 1, ZERO, visit.gains, prices.blocks_per_sum
     )
 
 
 @part
-def sums_of_number(team, credit, prices, spins, pushes, number):
+def sums_of_number(credit, prices, spins, pushes, number, gains):
     """Return the costs of a level up and a level down of a number, over all arcs and examples."""
     climb, fall, block_count = 0, 0, spins.shape[1]
     for arc in range(credit.place_starts[number], credit.place_starts[number + 1]):
         member, source = credit.places[arc, MEMBER], credit.places[arc, SOURCE]
-        own = pushes.gains[member * block_count : (member + 1) * block_count]
-        rise = sum_where(team, spins, source, ZERO, own, prices.blocks_per_sum)
+        own = gains[member * block_count : (member + 1) * block_count]
+        rise = sum_where(spins, source, ZERO, own, prices.blocks_per_sum)
         climb += pushes.falls[member, 0] + rise
         fall += pushes.falls[member, 0] + pushes.falls[member, 1] - rise
     return climb, fall

@@ -48,137 +48,178 @@ from qubonn.engines.forward_tables import (
 )
 from qubonn.simd.compiling import inlined, kernel, part
 from qubonn.simd.streams import next_thresholds
-from qubonn.simd.team import Team, add_up, in_all, team_of
 from qubonn.simd.vectors import choose, load, store, sum_of, widen
 
 ZERO = np.uint64(0)
 AHEAD = 4  # numbers whose sums are computed in one loop
-MOST_AHEAD = 32  # of a team: the longer no flip is made, the less often its members wait
+BEGIN, PROPOSE, FINISH = 1, 2, 4  # the phases of a turn
 
 
 class Scratch(NamedTuple):
-    """Work arrays of one visit."""
+    """Work arrays of one visit; or of several, with a first axis for them."""
 
     thresholds: np.ndarray  # of the proposals, in whole rows of lanes
-    before: np.ndarray  # by block: activations of the neuron when its visit begins
+    before: (
+        np.ndarray
+    )  # by block: activations of the neuron when its visit begins, then its changes
     flips: np.ndarray  # blocks x lanes
     gains: np.ndarray  # blocks x lanes
     falls: np.ndarray  # blocks x lanes
     outputs: np.ndarray  # outputs x lanes: counts after a change, in one block
     changed: np.ndarray  # by neuron: lanes in which its activation changes, in one block
     flip_costs: np.ndarray  # by parameter, in fine units; empty if flips are made
-    team: Team  # which blocks this thread works on
 
 
 # ---- anneal ------------------------------------------------------------------------------------
 
 
 @kernel
-def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sums):
+def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sums, share):
     """Make the visits of a schedule, and return the replica's energy.
 
     `tables` are wiring and cones, a task is examples and prices.
 
-    A sweep visits every neuron, then every one of the `shared` weights, which are None if there are
-    none, so that their visits are not compiled. `sums` of bundles are (bundles * blocks) x lanes.
+    A sweep has a turn for every neuron, or for several of a layer that are visited from the same
+    state, then one for every one of the `shared` weights, which are None if there are none, so that
+    their visits are not compiled. `sums` of bundles are (bundles * blocks) x lanes. `share` has the
+    phases of the turns to go through, and which of their neurons: the first and every how many.
+    Threads that share the neurons of a turn must end a phase together.
     If `flip_costs` is not empty, it is filled with the costs of all flips, in fine units, and
     nothing is flipped.
     """
     (wiring, cones), (examples, prices) = tables, task
-    neuron_count = len(wiring.order)
-    visit_count = len(schedule.groups)
+    turns, (phases, first_member, step) = schedule.turns, share
+    turn_count, visit_count = len(turns) - 1, len(schedule.groups)
     for visit in range(schedule.first, schedule.last):
         if energy <= schedule.target:
             break
         sweep, place = visit // visit_count, visit % visit_count
         temperature = schedule.temperatures[sweep, schedule.groups[place]]
-        if place < neuron_count:
-            neuron = wiring.order[place]
-            energy += visit_neuron(
-                tables, examples, sums, prices, replica, neuron, temperature, scratch
-            )
-            if wiring.with_threshold[neuron] and not len(scratch.flip_costs):
-                energy += visit_with_threshold(
-                    wiring, examples, sums, prices, replica, neuron, temperature, scratch
-                )
+        if place < turn_count:
+            first, last = turns[place], turns[place + 1]
+            if phases & BEGIN:
+                for number in range(first, last):
+                    neuron, own = wiring.order[number], member_of(scratch, number - first)
+                    draw_thresholds(wiring, prices, replica, neuron, temperature, own)
+            if phases & PROPOSE:
+                for number in range(first + first_member, last, step):
+                    neuron, own = wiring.order[number], member_of(scratch, number - first)
+                    energy += propose_own(tables, examples, sums, prices, replica, neuron, own)
+            if phases & FINISH:
+                for number in range(first, last):
+                    neuron, own = wiring.order[number], member_of(scratch, number - first)
+                    if cones.starts[neuron] < cones.starts[neuron + 1]:
+                        make_change(
+                            wiring, cones, replica, neuron, NO_WEIGHT, own.before, own.changed
+                        )
+                    if wiring.with_threshold[neuron] and not len(own.flip_costs):
+                        energy += visit_with_threshold(
+                            wiring, examples, sums, prices, replica, neuron, temperature, own
+                        )
         elif shared is not None:
+            own, owner = member_of(scratch, 0), place - turn_count + len(wiring.order)
             energy += visit_shared(
-                wiring, cones, examples, prices, replica, place, temperature, scratch
+                wiring, cones, examples, prices, replica, owner, temperature, own
             )
     return energy
 
 
-def new_scratch(wiring, replica, flip_costs, team=None):
-    """Return the work arrays of visits, by one thread unless it is a member of a team."""
+def new_scratch(wiring, replica, flip_costs, *members):
+    """Return the work arrays of a visit; of several, if their number is given."""
     block_count, lane_count = replica.spins.shape[1], replica.counts.shape[1]
     lanes, kind = (block_count, lane_count), replica.counts.dtype
     most = max(
         np.diff(starts).max(initial=1)
         for starts in (wiring.neurons[:, FIRST_OWN], wiring.tied_starts)
     )
+
+    def room(kind, *shape, members=members):
+        return np.zeros((*members, *shape), dtype=kind)
+
     return Scratch(
-        thresholds=np.zeros(-(-most // lane_count) * lane_count, dtype=np.float32),
-        before=np.zeros(block_count, dtype=replica.spins.dtype),
-        flips=np.zeros(lanes, kind),
-        gains=np.zeros(lanes, kind),
-        falls=np.zeros(lanes, kind),
-        outputs=np.zeros((wiring.output_count, lane_count), kind),
-        changed=np.zeros(len(wiring.order), dtype=replica.spins.dtype),
+        thresholds=room(np.float32, -(-most // lane_count) * lane_count),
+        before=room(replica.spins.dtype, block_count),
+        flips=room(kind, *lanes),
+        gains=room(kind, *lanes),
+        falls=room(kind, *lanes, members=members and (1,)),
+        outputs=room(kind, wiring.output_count, lane_count),
+        changed=room(replica.spins.dtype, len(wiring.order)),
         flip_costs=flip_costs,
-        team=team_of(block_count, 1)[0] if team is None else team,
+    )
+
+
+@inlined
+def member_of(scratch, number):
+    """Return the work arrays of one of several visits; only neurons without a cone use `falls`."""
+    return Scratch(
+        scratch.thresholds[number],
+        scratch.before[number],
+        scratch.flips[number],
+        scratch.gains[number],
+        scratch.falls[0],
+        scratch.outputs[number],
+        scratch.changed[number],
+        scratch.flip_costs,
     )
 
 
 @part
-def visit_neuron(tables, examples, sums, prices, replica, neuron, temperature, scratch):
+def draw_thresholds(wiring, prices, replica, neuron, temperature, scratch):
+    """Draw the thresholds of a neuron's own proposals."""
+    count = wiring.neurons[neuron + 1, FIRST_OWN] - wiring.neurons[neuron, FIRST_OWN]
+    count += wiring.tied_starts[neuron + 1] - wiring.tied_starts[neuron]  # one of them is 0
+    if prices.softness[neuron]:
+        temperature *= 2 * prices.softness[neuron]
+    if count:  # else all its parameters are known or shared
+        next_thresholds(scratch.thresholds, count, replica.spins, replica.generator, temperature)
+
+
+@part
+def propose_own(tables, examples, sums, prices, replica, neuron, scratch):
     """Propose a neuron's own weights and its bias; return the change of energy.
 
-    For a soft neuron the change is unknown, and 0 is returned.
+    For a soft neuron the change is unknown, and 0 is returned. `before` is filled with the changes
+    of its activations, which its cone does not know yet.
     """
     wiring, cones = tables
     tied = wiring.tied[wiring.tied_starts[neuron] : wiring.tied_starts[neuron + 1]]
-    own_count = wiring.neurons[neuron + 1, FIRST_OWN] - wiring.neurons[neuron, FIRST_OWN]
-    if own_count + len(tied) == 0:  # all its parameters are known or shared
-        return 0
     has_cone = cones.starts[neuron] < cones.starts[neuron + 1]
-    if has_cone:
-        cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)
-    else:
-        clear(scratch.flips, replica.spins)
-    work = scratch.flips, scratch.gains
-    visit = visit_of(wiring, examples, prices, replica, neuron, work, scratch.team)
-    if visit.softness:
-        temperature *= 2 * visit.softness
-    if has_cone:
-        weigh_flips(visit)
-    crossed, thresholds = scratch.before, scratch.thresholds
-    first, last = scratch.team.first, scratch.team.last
-    for b in range(first, last):
-        crossed[b] = visit.spins[b]
-    count = len(visit.own) + len(tied)  # one of them is empty
-    next_thresholds(thresholds, count, replica.spins, replica.generator, temperature)
-    shared = wiring.parallel, examples.pull, prices, replica, visit
-    if len(tied):
-        total = propose_tied(wiring, examples.pull, sums, prices, replica, visit, tied, scratch)
-    else:
-        total = propose_all(*shared, thresholds, scratch.flip_costs)
-    if has_cone:
-        for b in range(first, last):
-            crossed[b] ^= visit.spins[b]
-        make_change(wiring, cones, replica, neuron, NO_WEIGHT, crossed, scratch)
-    return 0 if visit.softness else total  # sums of expected energies could overflow
+    spins, crossed = replica.spins[wiring.input_count + neuron], scratch.before
+    for b in range(len(crossed)):
+        crossed[b] = spins[b]
+    own_count = wiring.neurons[neuron + 1, FIRST_OWN] - wiring.neurons[neuron, FIRST_OWN]
+    total = 0
+    if own_count + len(tied):
+        if has_cone:
+            cost_of_change(wiring, cones, examples, prices, replica, neuron, NO_WEIGHT, scratch)
+        else:
+            clear(scratch.flips, replica.spins)
+        work = scratch.flips, scratch.gains
+        visit = visit_of(wiring, examples, prices, replica, neuron, work)
+        if has_cone:
+            weigh_flips(visit)
+        if len(tied):
+            total = propose_tied(wiring, examples.pull, sums, prices, replica, visit, tied, scratch)
+        else:
+            shared = wiring.parallel, examples.pull, prices, replica, visit
+            total = propose_all(*shared, scratch.thresholds, scratch.flip_costs)
+        if visit.softness:  # sums of expected energies could overflow
+            total = 0
+    for b in range(len(crossed)):
+        crossed[b] ^= spins[b]
+    return total
 
 
 @part
 def visit_with_threshold(wiring, examples, sums, prices, replica, neuron, temperature, scratch):
     """Propose the weights of a neuron without a cone, each together with its threshold.
 
-    Return the change of energy, 0 for a soft neuron. Not a part of `visit_neuron`, which would be
+    Return the change of energy, 0 for a soft neuron. Not a part of `propose_own`, which would be
     compiled to slower code with it.
     """
     clear(scratch.flips, replica.spins)
     work = scratch.flips, scratch.gains
-    visit = visit_of(wiring, examples, prices, replica, neuron, work, scratch.team)
+    visit = visit_of(wiring, examples, prices, replica, neuron, work)
     thresholds = scratch.thresholds
     if visit.softness:
         temperature *= 2 * visit.softness
@@ -296,7 +337,7 @@ def clear(lanes, spins):
 
 
 @inlined
-def visit_of(wiring, examples, prices, replica, neuron, work, team):
+def visit_of(wiring, examples, prices, replica, neuron, work):
     """Return the visit of a neuron: views of the replica's arrays, and flips and gains."""
     block_count = replica.spins.shape[1]
     output = neuron - (len(wiring.order) - wiring.output_count)
@@ -313,7 +354,6 @@ def visit_of(wiring, examples, prices, replica, neuron, work, team):
         output=output,
         least=wiring.neurons[neuron, LEAST],
         softness=prices.softness[neuron],
-        team=team,
     )
 
 
@@ -329,33 +369,24 @@ def propose_all(parallel, pulls, prices, replica, visit, thresholds, flip_costs)
     scale = 2 * visit.softness if visit.softness else 1
     decay, constant = scale * prices.decay, len(spins) - 1
     source, weight, flip_count, is_due = constant, ZERO, 0, True
-    fall = 0  # the cost of a step down in all examples
-    climb, is_climb_known = 0, False  # the sum of all gains
-    team, first, ahead = visit.team, 0, 0  # numbers whose sums are known until the next flip
+    fall, climb, is_climb_known = 0, 0, False  # the sum of all gains
+    rises, ahead = (0, 0, 0, 0), 0  # sums of this number and those that follow
     for number in range(len(own) + 1):
         if is_due:  # at first, and after a flip
-            team.sums[0] = move(prices, visit, spins[source], weight, flip_count > 0)
-            is_climb_known = False
+            fall = move(prices, visit, spins[source], weight, flip_count > 0)
+            is_due, is_climb_known, ahead = False, False, AHEAD
         if number == len(own):
             break
-        if is_due or number == first + ahead:
-            ahead = next_ahead(team, ahead, is_due)
-            first, last = number, number + ahead
-            if last > len(own):  # `min` would be compiled by itself, which takes longer
-                last = len(own)
-            for start in range(first, last, AHEAD):
-                set_sums(start, first, parameters, spins, own, visit, blocks_per_sum)
-            add_up(team, last - first + 1)
-            if is_due:
-                fall = team.sums[0]
-            is_due = False
+        if ahead == AHEAD:
+            rises, ahead = sums_where(own, number, parameters, spins, gains, blocks_per_sum), 0
+        rise = rises[ahead]
+        ahead += 1
         source, parameter = own[number, SOURCE], own[number, PARAMETER]
         weight, pull = parameters[parameter], scale * pulls[parameter]
-        rise = team.sums[number - first + 1]
         change = ((fall + rise) << FINE) + (pull if weight else -pull)
         if own[number, FIRST] + 1 < own[number, LAST]:
             if not is_climb_known:
-                climb = sum_where(visit.team, spins, constant, ZERO, gains, blocks_per_sum)
+                climb = sum_where(spins, constant, ZERO, gains, blocks_per_sum)
                 is_climb_known = True
             same, other = (fall + rise) << FINE, (fall + climb - rise) << FINE
             if decay and source < constant:
@@ -400,14 +431,14 @@ def propose_pairs(parallel, pulls, prices, replica, visit, thresholds, falls):
             continue
         if not is_known:
             set_double_steps(prices, visit, climbs, falls)
-            all_up = sum_where(visit.team, spins, constant, ZERO, climbs, per_sum)
-            all_down = sum_where(visit.team, spins, constant, ZERO, falls, per_sum)
+            all_up = sum_where(spins, constant, ZERO, climbs, per_sum)
+            all_down = sum_where(spins, constant, ZERO, falls, per_sum)
             for spin in range(2):
                 lowering = raising
                 raising = best_flip(parallel, threshold, parameters, pulls, has_field, spin > 0)
             is_known = True
-        up = sum_where(visit.team, spins, row[SOURCE], ZERO, climbs, per_sum)
-        down = sum_where(visit.team, spins, row[SOURCE], ZERO, falls, per_sum)
+        up = sum_where(spins, row[SOURCE], ZERO, climbs, per_sum)
+        down = sum_where(spins, row[SOURCE], ZERO, falls, per_sum)
         level = level_of(parallel, row, parameters) if decay else 0
         first = second = -1
         least = 0
@@ -465,37 +496,28 @@ def best_flip(parallel, number, parameters, pulls, has_field, is_up):
 
 
 @inlined
-def next_ahead(team, ahead, is_due):
-    """Return for how many numbers sums are computed ahead: for few if flips are frequent."""
-    if is_due or len(team.lines) == 2:
-        return AHEAD
-    team.sums[0] = 0
-    return ahead if ahead == MOST_AHEAD else 2 * ahead
+def sums_where(own, number, parameters, spins, gains, blocks_per_sum):
+    """Return the sums of AHEAD numbers, as `sum_where` does; after the last one of a repeated one.
 
-
-@inlined
-def set_sums(start, first, parameters, spins, own, visit, blocks_per_sum):
-    """Set sums as `sum_where` does, of AHEAD numbers from `start` on; the first has place 1.
-
-    They are of this member's examples only. After the last number they are of a repeated one.
+    A term is negative, and turns positive, where weight and source differ.
     """
-    second, third, fourth = start + 1, start + 2, start + 3
+    second, third, fourth = number + 1, number + 2, number + 3
     if fourth >= len(own):
-        second = second if second < len(own) else start
+        second = second if second < len(own) else number
         third, fourth = third if third < len(own) else second, second
-    one, two, three, four = own[start], own[second], own[third], own[fourth]
+    one, two, three, four = own[number], own[second], own[third], own[fourth]
     a, b, c, d = one[SOURCE], two[SOURCE], three[SOURCE], four[SOURCE]
-    gains, team, place = visit.gains, visit.team, start - first
-    zero = load(gains, 0, spins) * 0
-    total_a = total_b = total_c = total_d = widen(zero)
     weight_a, weight_b = parameters[one[PARAMETER]], parameters[two[PARAMETER]]
     weight_c, weight_d = parameters[three[PARAMETER]], parameters[four[PARAMETER]]
-    for begin in range(team.first, team.last, blocks_per_sum):
+    zero = load(gains, 0, spins) * 0
+    total_a = total_b = total_c = total_d = widen(zero)
+    block_count = len(gains)
+    for first in range(0, block_count, blocks_per_sum):
         part_a = part_b = part_c = part_d = zero
-        end = begin + blocks_per_sum
-        if end > team.last:
-            end = team.last
-        for block in range(begin, end):
+        last = first + blocks_per_sum
+        if last > block_count:
+            last = block_count
+        for block in range(first, last):
             gain = load(gains, block, spins)
             part_a = part_a + choose(spins[a, block] ^ weight_a, gain, zero)
             part_b = part_b + choose(spins[b, block] ^ weight_b, gain, zero)
@@ -503,24 +525,24 @@ def set_sums(start, first, parameters, spins, own, visit, blocks_per_sum):
             part_d = part_d + choose(spins[d, block] ^ weight_d, gain, zero)
         total_a, total_b = total_a + widen(part_a), total_b + widen(part_b)
         total_c, total_d = total_c + widen(part_c), total_d + widen(part_d)
-    team.sums[place + 1], team.sums[place + 2] = sum_of(total_a), sum_of(total_b)
-    team.sums[place + 3], team.sums[place + 4] = sum_of(total_c), sum_of(total_d)
+    return sum_of(total_a), sum_of(total_b), sum_of(total_c), sum_of(total_d)
 
 
 @inlined
-def sum_where(team, spins, source, weight, gains, blocks_per_sum):
+def sum_where(spins, source, weight, gains, blocks_per_sum):
     """Return the sum of the gains of all examples in which a source differs from a weight."""
+    block_count = len(gains)
     zero = load(gains, 0, spins) * 0
     total = widen(zero)
-    for first in range(team.first, team.last, blocks_per_sum):
+    for first in range(0, block_count, blocks_per_sum):
         part = zero
         last = first + blocks_per_sum
-        if last > team.last:  # `min` would be compiled by itself, which takes longer
-            last = team.last
+        if last > block_count:  # `min` would be compiled by itself, which takes longer
+            last = block_count
         for b in range(first, last):
             part = part + choose(spins[source, b] ^ weight, load(gains, b, spins), zero)
         total = total + widen(part)
-    return in_all(team, sum_of(total))
+    return sum_of(total)
 
 
 @part
@@ -550,12 +572,11 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
     threshold = scratch.thresholds[0]
     cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scratch)
     total = widen(load(scratch.flips, 0, spins) * 0)
-    for b in range(scratch.team.first, scratch.team.last):
+    for b in range(spins.shape[1]):
         flips = load(scratch.flips, b, spins)
         total = total + widen(flips * load(examples.weights, b, spins))
     pull = examples.pull[weight]
-    rise = in_all(scratch.team, sum_of(total))
-    change = (rise << FINE) + (pull if replica.parameters[weight] else -pull)
+    change = (sum_of(total) << FINE) + (pull if replica.parameters[weight] else -pull)
     if prices.decay:
         row = wiring.shared_numbers[owner - len(wiring.order)]
         level = level_of(wiring.parallel, row, replica.parameters)
@@ -566,6 +587,6 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
     if np.float32(change) > threshold:
         return 0
     all_lanes = spins[len(spins) - 1]
-    make_change(wiring, cones, replica, owner, weight, all_lanes, scratch)
+    make_change(wiring, cones, replica, owner, weight, all_lanes, scratch.changed)
     replica.parameters[weight] = ~replica.parameters[weight]
     return change

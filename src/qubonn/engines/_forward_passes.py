@@ -101,6 +101,13 @@ def run_forward(wiring, tiles, first_block, last_block, replica, weights, differ
         for arc in range(first, last):
             if arcs[arc, SOURCE] == constant and replica.parameters[arcs[arc, PARAMETER]]:
                 known += 1
+        listed = arcs  # those that are counted one by one
+        if row >= 0:
+            listed, first, last = (
+                wiring.inner,
+                neurons[neuron, FIRST_INNER],
+                neurons[neuron + 1, FIRST_INNER],
+            )
         for b in range(first_block, last_block):
             place = neuron * block_count + b
             if row >= 0:
@@ -113,9 +120,9 @@ def run_forward(wiring, tiles, first_block, last_block, replica, weights, differ
             if row >= 0:
                 count = count + load(counts, place, spins)
             for arc in range(first, last):
-                source = arcs[arc, SOURCE]
-                if source != constant and (row < 0 or source >= input_count):
-                    parameter = replica.parameters[arcs[arc, PARAMETER]]
+                source = listed[arc, SOURCE]
+                if source != constant:
+                    parameter = replica.parameters[listed[arc, PARAMETER]]
                     count = count + choose(spins[source, b] ^ parameter, zero, zero + 1)
             store(counts, place, count)
             spins[input_count + neuron, b] = ~is_negative(count)
@@ -203,7 +210,7 @@ def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scra
     start, end = cones.starts[owner], cones.starts[owner + 1]
     block_count, first_output = spins.shape[1], len(neurons) - 1 - len(wanted)
     zero = load(flips, 0, spins) * 0
-    for b in range(scratch.team.first, scratch.team.last):
+    for b in range(block_count):
         total = zero
         if prices.is_pairwise:
             for c in range(len(wanted)):
@@ -236,7 +243,7 @@ def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scra
 
 
 @part(keeps_literals=True)
-def make_change(wiring, cones, replica, owner, weight, crossed, scratch):
+def make_change(wiring, cones, replica, owner, weight, crossed, changed):
     """Update the counts and activations of a cone.
 
     The change is a new sign of the neuron `owner` in the examples `crossed`, already made in its
@@ -244,8 +251,8 @@ def make_change(wiring, cones, replica, owner, weight, crossed, scratch):
     """
     table, spins, counts = cones.table, replica.spins, replica.counts
     start, end = cones.starts[owner], cones.starts[owner + 1]
-    block_count, changed = spins.shape[1], scratch.changed
-    for b in range(scratch.team.first, scratch.team.last):
+    block_count = spins.shape[1]
+    for b in range(block_count):
         if crossed[b] == 0:
             continue
         if weight == NO_WEIGHT:

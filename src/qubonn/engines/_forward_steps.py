@@ -13,7 +13,6 @@ import numpy as np
 
 from qubonn.engines._forward_passes import behind, margin_of, missing
 from qubonn.simd.compiling import inlined, part
-from qubonn.simd.team import Team, add_up
 from qubonn.simd.vectors import choose, is_negative, larger, load, store, sum_of, widen
 
 
@@ -33,12 +32,11 @@ class Visit(NamedTuple):
     output: int  # index of the output; negative for a hidden neuron
     least: int  # its pre-activation at count 0
     softness: int  # of a hidden neuron's sum, or of an output's leads; 0: no noise
-    team: Team  # which blocks this thread works on
 
 
 # ---- steps of one ------------------------------------------------------------------------------
 # Each `move` moves the counts of the visited neuron if `weight` is flipped, then fills its gains
-# and returns the cost of a step down, summed over the examples of this member of the team.
+# and returns the cost of a step down, summed over all examples.
 
 
 @inlined
@@ -66,7 +64,7 @@ def move_hidden(prices, visit, sources, weight, is_flipped):
     zero = load(gains, 0, spins) * 0
     one = zero + 1
     total = widen(zero)
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(len(gains)):
         count, flip = load(counts, b, spins), load(flips, b, spins)
         if is_flipped:
             count = count + choose(sources[b] ^ weight, one, one * -1)
@@ -87,7 +85,7 @@ def weigh_flips(visit):
 
     Those of a soft neuron are turned into how much more a +1 costs than a -1.
     """
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(len(visit.flips)):
         flip = load(visit.flips, b, visit.spins) * load(visit.weights, b, visit.spins)
         if visit.softness:
             flip = choose(visit.spins[b], flip * -1, flip)
@@ -107,7 +105,7 @@ def move_soft(prices, visit, sources, weight, is_flipped):
     zero = load(gains, 0, spins) * 0
     one = zero + 1
     total = widen(zero)
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(len(gains)):
         count, push = load(counts, b, spins), load(pushes, b, spins)
         if is_flipped:
             count = count + choose(sources[b] ^ weight, one, one * -1)
@@ -129,7 +127,7 @@ def move_soft(prices, visit, sources, weight, is_flipped):
 def shift(visit, sources, weight):
     """Move a neuron's counts when `weight` flips, and update its activations."""
     one = load(visit.counts, 0, visit.spins) * 0 + 1
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(len(visit.spins)):
         shift_block(visit, b, choose(sources[b] ^ weight, one, one * -1))
 
 
@@ -153,7 +151,7 @@ def set_output_gains(prices, visit):
     zero = load(gains, 0, spins) * 0
     one = zero + 1
     total = widen(zero)
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(len(gains)):
         count, flip = load(counts, b, spins), load(flips, b, spins)
         weight = load(weights, b, spins)
         up, down = output_steps(prices, weight, wanted[b], count, flip, spins[b], one)
@@ -170,7 +168,7 @@ def set_pairwise_gains(prices, visit):
     zero = load(gains, 0, wanted) * 0
     one = zero + 1
     total = widen(zero)
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(len(gains)):
         up, down = pairwise_steps(prices, softness, weights, b, outputs, wanted, output, one)
         store(gains, b, (up - down) * prices.violation)
         total = total + widen(down)
@@ -184,7 +182,7 @@ def set_pairwise_gains(prices, visit):
 def set_double_steps(prices, visit, climbs, falls):
     """Fill the costs of two steps up and of two steps down, in all examples."""
     two = load(climbs, 0, visit.spins) * 0 + 2
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(len(climbs)):
         up, down = steps_of(prices, visit, b, two)
         store(climbs, b, up)
         store(falls, b, down)
@@ -201,21 +199,18 @@ def sums_of_steps(prices, visit, sums, bundle, offset):
     """
     spins, block_count = visit.spins, len(visit.spins)
     climb = fall = widen(load(sums, 0, spins) * 0)
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(block_count):
         size = load(sums, bundle * block_count + b, spins) + offset
         up, down = steps_of(prices, visit, b, size)
         climb, fall = climb + widen(up), fall + widen(down)
-    found = visit.team.sums
-    found[0], found[1] = sum_of(climb), sum_of(fall)
-    add_up(visit.team, 2)
-    return found[0], found[1]
+    return sum_of(climb), sum_of(fall)
 
 
 @part
 def shift_by(visit, sums, bundle, sign):
     """Move a neuron's counts by a bundle's steps, and update its activations."""
     block_count = len(visit.spins)
-    for b in range(visit.team.first, visit.team.last):
+    for b in range(block_count):
         shift_block(visit, b, load(sums, bundle * block_count + b, visit.spins) * sign)
 
 

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from qubonn.checks import IntVector, SpinMatrix, require_count
+from qubonn.checks import IntVector, require_count
 from qubonn.encoding import Reading, require_reading
 from qubonn.engines.base import (
     PAPER_TERMS,
@@ -89,9 +89,10 @@ class ForwardAnnealing:
     shifted as many copies as the sweep before. Returned energies are of all original examples;
     those reported before are estimates.
 
-    Threads share the replicas. A single replica with exact credit and thousands of examples is
-    annealed by several threads together, each of which needs a core: if other programs run there,
-    they wait for each other. The result does not depend on the number of threads.
+    Threads share the replicas. Soft neurons of a layer with exact credit may be visited
+    `neurons_at_once`, from the same state and without each other's flips: threads then share those
+    of a single replica. At most a sixteenth of a layer is safe; more of them correct the same
+    errors. The result does not depend on the number of threads.
 
     Margin strengths are rounded by up to 2 % if that makes lanes narrower. The `output_strength` of
     a problem is not used.
@@ -117,12 +118,15 @@ class ForwardAnnealing:
     hottest: float = 1.0
     coldest: float = 1.0
     quench_sweeps: int = 5
+    neurons_at_once: int = 1
     thread_count: int | None = None
 
     def __post_init__(self) -> None:
         require_count("replica_count", self.replica_count)
         require_count("sweep_count", self.sweep_count)
         require_count("quench_sweeps", self.quench_sweeps, least=0)
+        if require_count("neurons_at_once", self.neurons_at_once) > 1 and self.softness is None:
+            raise RangeError("neurons_at_once needs a softness: flips of others are not known")
         for name in ("target_margin", "margin_cap", "thread_count"):
             if getattr(self, name) is not None:
                 require_count(name, getattr(self, name))
@@ -160,6 +164,8 @@ class ForwardAnnealing:
         require_acyclic(problem.topology)
         if self.reading == "largest":
             require_pairwise(problem)
+        if self.neurons_at_once > 1 and self.cost_for(problem).has_soft_credit:
+            raise RangeError("neurons_at_once needs credit='exact'; this network has soft credit")
         _require_room(problem, self)
         run = ForwardRun(problem, self, seed, initial_networks)
         return run.found(run.anneal(watch), watch)
@@ -191,7 +197,9 @@ class ForwardRun:
         self.problem, self.settings, self.visit_count = problem, settings, 0
         cost = settings.cost_for(problem)
         self.copy_count = cost.copy_count
-        self.packed = PackedExamples(problem, cost, settings.thread_count)
+        noise, at_once = settings.noise, settings.neurons_at_once
+        shifts = noise if isinstance(noise, InputShifts) else None
+        self.packed = PackedExamples(problem, cost, settings.thread_count, at_once, shifts)
         self.unit = self.packed.unit
         self.groups = temperature_groups(problem.topology)
         self.generator = np.random.default_rng([seed, 1])  # of the noise, the same for all replicas
@@ -269,15 +277,10 @@ class ForwardRun:
         if rows is None:
             rows = np.arange(len(clean) * self.copy_count)
 
-        def spins_of(part: slice) -> SpinMatrix:
-            if isinstance(noise, InputShifts):
-                return noise.copies(clean, rows[part])
-            spins = clean[rows[part]]
-            return spins if noise is None else noise.disturb(spins, self.generator)
-
-        self.replicas = self.packed.load_examples(
-            self.replicas, rows % len(clean), None if noise is None else spins_of
-        )
+        spins = None
+        if isinstance(noise, InputNoise):
+            spins = noise.disturb(clean[rows], self.generator)
+        self.replicas = self.packed.load_examples(self.replicas, rows, spins)
         self._are_energies_known = False
         self.seen_count = len(rows)
 

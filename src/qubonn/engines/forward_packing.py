@@ -3,7 +3,7 @@
 TrainingProblem, Cost -> Examples; parameters -> Replica, and back.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
@@ -28,7 +28,9 @@ from qubonn.engines.forward_tables import (
     arcs_with_biases,
     tables_of,
     temperature_groups,
+    turns_of,
 )
+from qubonn.engines.sweep_data import InputShifts
 from qubonn.errors import AlphabetError, RangeError, TopologyError
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
@@ -41,8 +43,8 @@ MOST_ENERGY = 2.0**46  # of all examples, in units: int64 has 16 bits for FINE, 
 HEAVIEST = 1_024  # weight of an example in whole units
 MOST_SMALL = 2.0**13  # change of one example, in units: int16 can add four
 FEW = 256  # examples for which compiling takes longer than wide lanes
-TEAM_BLOCKS = 32  # of examples for each thread; with fewer, the threads mostly wait for each other
-PART = 512 * LANES  # examples whose spins are made at once
+PART = 512 * LANES  # examples whose spins are packed at once
+FORWARD_BLOCKS = 64  # whose inputs stay in a core's cache in a forward pass
 CLOSE = 0.02  # relative error of a margin strength that is accepted for narrower lanes
 
 
@@ -62,16 +64,21 @@ class PackedExamples:
     """A problem for the kernels: examples in lanes, energies in multiples of `unit`."""
 
     def __init__(
-        self, problem: TrainingProblem, cost: Cost, thread_count: int | None = None
+        self,
+        problem: TrainingProblem,
+        cost: Cost,
+        thread_count: int | None = None,
+        at_once: int = 1,
+        shifts: InputShifts | None = None,
     ) -> None:
         # Numba is slow to import, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._forward_kernels")
         self.passes: Any = import_module("qubonn.engines._forward_passes")
         self.streams: Any = import_module("qubonn.simd.streams")
-        self.teams: Any = import_module("qubonn.simd.team")
         self.threads: Any = import_module("qubonn.simd.threads")
         self.problem, self.cost, self.thread_count = problem, cost, thread_count
-        self.topology = problem.topology
+        self.topology, self.at_once = problem.topology, at_once
+        self.turns = turns_of(problem.topology, at_once)
         self.tables = tables_of(problem.topology)
         self.wiring = self.tables[0]
         self.weights, weight_unit = _whole_weights(problem, cost)
@@ -84,8 +91,18 @@ class PackedExamples:
         if cost.has_soft_credit:
             cap = round(_most_push(problem.topology, cost) / self.lane_unit)
             self.credit = SoftCredit(problem.topology, self.prices, cap, heaviest, self.kind)
-        self.input_words = _words(self.topology.with_constant(problem.input_spins))
+        self.shifts = shifts
+        count = problem.example_count * (1 if shifts is None else shifts.copy_count)
+        parts = (np.arange(start, min(start + PART, count)) for start in range(0, count, PART))
+        self.input_words = np.concatenate(
+            [_words(self.topology.with_constant(self.spins_of(rows))) for rows in parts]
+        )
         self.output_words = _words(problem.output_spins)
+
+    def spins_of(self, rows: IntVector) -> SpinMatrix:
+        """Return the inputs of examples, or of shifted copies by number."""
+        spins = self.problem.input_spins
+        return spins[rows] if self.shifts is None else self.shifts.copies(spins, rows)
 
     def replicas(self, bits: BitMatrix, seeds: NDArray[np.uint64]) -> Any:
         """Return the kernels' state of networks with these parameters; `seeds` has a row each."""
@@ -95,61 +112,48 @@ class PackedExamples:
         return self.load_examples(Replica(parameters, nothing, nothing, generators))
 
     def load_examples(
-        self,
-        replicas: Any,
-        rows: IntVector | None = None,
-        spins_of: Callable[[slice], SpinMatrix] | None = None,
+        self, replicas: Any, rows: IntVector | None = None, input_spins: SpinMatrix | None = None
     ) -> Any:
         """Load some examples, or all, and their share of field and decay; run a forward pass.
 
-        `spins_of` gives the inputs of some of these rows in place of the problem's own; it is
-        called on a part after the other, and only their bits are kept.
+        `rows` are examples, or shifted copies of them by number. `input_spins`, a row for each,
+        replace the problem's own.
         """
-        rows = np.arange(self.problem.example_count) if rows is None else rows
-        input_count = self.topology.input_count
-        tiles = _tiles(self.output_words, rows)
-        share = self.weights[rows].sum() / self.weights.sum()
+        count = self.problem.example_count
+        rows = np.arange(count) if rows is None else rows
+        input_count, originals = self.topology.input_count, rows % count
+        tiles = _tiles(self.output_words, originals)
+        weights = self.weights[originals]
+        share = weights.sum() / self.weights.sum()
         decay = round(share * self.problem.decay_strength / self.unit)
         self.prices = self.prices._replace(decay=decay)
         self.examples = Examples(
             wanted=self._masks(tiles, self.topology.output_count),
             is_real=_is_real(len(rows)),
-            weights=self._in_lanes(self.weights[rows]),
+            weights=self._in_lanes(weights),
             pull=self._pull(share),
         )
-        if spins_of is None:
-            sums = self._sums(self.problem.input_spins[rows])
+        if input_spins is None:
             tiles = _tiles(self.input_words, rows)
         else:
-            words, sums = self._packed(len(rows), spins_of)
+            words = _words(self.topology.with_constant(input_spins))
             tiles = _tiles(words, np.arange(len(rows)))
-        self.sums = sums.reshape(-1, LANES)
-        self.team_size = self._team_size(len(replicas.parameters), len(tiles))
+        self.sums = self._sums(rows, input_spins)
         replicas = self._with_room(replicas, len(tiles))
         replicas.spins[:, :input_count] = self._masks(tiles, input_count)
         if len(replicas.parameters) == 1:
-            one = self.one(replicas, 0)
+            one, piece = self.one(replicas, 0), FORWARD_BLOCKS
             self.threads.share(
                 lambda first, last, _: self._run_forward(one, tiles, first, last),
                 len(tiles),
                 self.thread_count,
+                most_at_once=piece,
             )
         else:
             self._for_each(replicas, lambda r, one: self._run_forward(one, tiles, 0, len(tiles)))
         if self.credit is not None:
             self.credit.load(len(replicas.parameters), replicas.counts[0])
         return replicas
-
-    def _packed(
-        self, count: int, spins_of: Callable[[slice], SpinMatrix]
-    ) -> tuple[NDArray[np.uint64], NDArray[Any]]:
-        """Return the words and the sums of `count` rows of input spins, which are made in parts."""
-        words, sums = [], []
-        for first in range(0, count, PART):
-            spins = spins_of(slice(first, first + PART))
-            words.append(_words(self.topology.with_constant(spins)))
-            sums.append(self._sums(spins))
-        return np.concatenate(words), np.concatenate(sums, axis=1)
 
     def _run_forward(self, one: Replica, tiles: Any, first: int, last: int) -> None:
         """Run the examples of some blocks through a replica."""
@@ -194,6 +198,11 @@ class PackedExamples:
     def anneal(self, replicas: Any, energies: NDArray[np.int64], schedule: VisitSchedule) -> None:
         """Make the visits of a schedule and update energies, unless neurons are soft."""
         settings = schedule, self.prices, np.zeros(0, dtype=np.int64)
+        if len(energies) == 1 and self.at_once > 1:
+            with self.threads.Crew(self.thread_count) as crew:
+                one = self.one(replicas, 0)
+                energies[0] = self._anneal_one(0, one, energies[0], *settings, crew)
+            return
         energies[:] = self._for_each(
             replicas, lambda r, one: self._anneal_one(r, one, energies[r], *settings)
         )
@@ -206,46 +215,49 @@ class PackedExamples:
         schedule: VisitSchedule,
         prices: Prices,
         costs: IntVector,
+        crew: Any = None,
     ) -> int:
         if self.credit is not None:
             task = self.examples, prices
             self.credit.anneal(self.wiring, task, number, one, schedule, costs)
             return 0
+        scratch = self.kernels.new_scratch(self.wiring, one, costs, self.at_once)
         shared = self.wiring.shared if len(self.wiring.shared) else None
-        size = 1 if len(costs) else self.team_size
-        energies, works = [0] * size, []
-        for member in self.teams.team_of(one.spins.shape[1], size):
-            if member.rank:  # the same decisions, in arrays of its own
-                parameters, generator = one.parameters.copy(), one.generator.copy()
-                one = one._replace(parameters=parameters, generator=generator)
-            scratch = self.kernels.new_scratch(self.wiring, one, costs, member)
-            work = self.tables, (self.examples, prices), one, energy, schedule, scratch
-            works.append((*work, shared, self.sums))
 
-        def run(rank: int) -> None:
-            energies[rank] = int(self.kernels.anneal_replica(*works[rank]))
+        def make(energy: int, visits: range, phases: int, first: int = 0, step: int = 1) -> int:
+            some = schedule._replace(first=visits.start, last=visits.stop)
+            work = self.tables, (self.examples, prices), one, energy, some, scratch
+            return int(self.kernels.anneal_replica(*work, shared, self.sums, (phases, first, step)))
 
-        if size == 1:
-            run(0)
-        else:
-            self.threads.run_together([partial(run, rank) for rank in range(size)])
-        return energies[0]
+        kernels = self.kernels
+        all_phases = kernels.BEGIN | kernels.PROPOSE | kernels.FINISH
+        if crew is None:
+            return make(energy, range(schedule.first, schedule.last), all_phases)
+        for visits, is_shared in _runs(schedule):
+            if is_shared:
+                make(energy, visits, kernels.BEGIN)
+                crew.run(partial(make, energy, visits, kernels.PROPOSE, step=crew.size))
+                make(energy, visits, kernels.FINISH)
+            else:
+                energy = make(energy, visits, all_phases)
+        return energy
 
     def schedule(self, temperatures: NDArray[np.float64]) -> VisitSchedule:
         """Return all visits at temperatures in units of energy (a row for each sweep x groups)."""
         groups = temperature_groups(self.topology)
-        of_visit = np.concatenate([groups.of_neuron[self.wiring.order], groups.of_shared])
+        leaders = self.wiring.order[self.turns[:-1]]
+        of_visit = np.concatenate([groups.of_neuron[leaders], groups.of_shared])
         if self.credit is not None:
             of_visit = self.credit.temperature_groups()
         last = len(temperatures) * self.visit_count
-        return VisitSchedule(temperatures / self.unit, of_visit, 0, last, NO_TARGET)
+        return VisitSchedule(temperatures / self.unit, of_visit, self.turns, 0, last, NO_TARGET)
 
     @property
     def visit_count(self) -> int:
-        """Visits of a sweep: every neuron, every weight of several arcs; or every group."""
+        """Visits of a sweep: every turn, every weight of several arcs; or every group."""
         if self.credit is not None:
             return self.credit.group_count
-        return len(self.wiring.order) + len(self.wiring.shared)
+        return len(self.turns) - 1 + len(self.wiring.shared)
 
     def _for_each(self, replicas: Any, work: Callable[[int, Any], Any]) -> list[Any]:
         """Return the result of `work` for every replica, in threads: kernels release the GIL."""
@@ -261,13 +273,6 @@ class PackedExamples:
     def one(self, replicas: Any, number: int) -> Any:
         """Return one of several replicas: views, not copies."""
         return Replica(*(array[number] for array in replicas))
-
-    def _team_size(self, replica_count: int, block_count: int) -> int:
-        """Return how many threads anneal a replica together: several if it is the only one."""
-        if replica_count > 1 or self.credit is not None:
-            return 1
-        most: int = self.threads.most_threads(self.thread_count)
-        return max(1, min(most, block_count // TEAM_BLOCKS))
 
     def _neuron_of_parameter(self) -> IntVector:
         """Return a neuron that each parameter belongs to."""
@@ -314,23 +319,38 @@ class PackedExamples:
         lanes.reshape(-1)[: len(weights)] = weights
         return lanes
 
-    def _sums(self, input_spins: SpinMatrix) -> NDArray[Any]:
-        """Return the sums of the spins of bundles, bundles x blocks x lanes."""
-        wiring, block_count = self.wiring, -(-len(input_spins) // LANES)
+    def _sums(self, rows: IntVector, input_spins: SpinMatrix | None) -> NDArray[Any]:
+        """Return the sums of the spins of bundles, (bundles * blocks) x lanes."""
+        wiring, block_count = self.wiring, -(-len(rows) // LANES)
         first, starts = wiring.first_constant, wiring.bundle_starts
         sums = np.zeros((len(starts) - 1, block_count * LANES), dtype=self.kind)
         sums[first:] = np.diff(starts[first:])[:, None]
         if first:
+            spins = self.spins_of(rows) if input_spins is None else input_spins
             sources = wiring.bundle_sources[: starts[first]]
-            parts = np.add.reduceat(input_spins.T[sources], starts[:first], axis=0, dtype=self.kind)
-            sums[:first, : len(input_spins)] = parts
-        return sums.reshape(len(sums), block_count, LANES)
+            parts = np.add.reduceat(spins.T[sources], starts[:first], axis=0, dtype=self.kind)
+            sums[:first, : len(rows)] = parts
+        return sums.reshape(-1, LANES)
 
     def _masks(self, tiles: Any, column_count: int) -> Any:
         """Return tiles as masks, columns x blocks."""
         masks = np.empty((column_count, len(tiles)), dtype=np.uint64)
         self.passes.fill_masks(tiles, masks, np.empty(8 * LANES, dtype=np.uint64))
         return masks
+
+
+def _runs(schedule: VisitSchedule) -> Iterator[tuple[range, bool]]:
+    """Yield each visit of several neurons, with True, and the runs of visits between them."""
+    sizes, start = np.diff(schedule.turns), schedule.first
+    for visit in range(schedule.first, schedule.last):
+        place = visit % len(schedule.groups)
+        if place < len(sizes) and sizes[place] > 1:
+            if start < visit:
+                yield range(start, visit), False
+            yield range(visit, visit + 1), True
+            start = visit + 1
+    if start < schedule.last:
+        yield range(start, schedule.last), False
 
 
 def _words(spins: SpinMatrix) -> NDArray[np.uint64]:

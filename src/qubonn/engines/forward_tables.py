@@ -105,6 +105,7 @@ class VisitSchedule(NamedTuple):
 
     temperatures: NDArray[np.float64]  # sweeps x groups
     groups: Integers  # of each visit of a sweep
+    turns: Integers  # starts of the runs in `Wiring.order` of neurons that are visited together
     first: int
     last: int
     target: int
@@ -122,6 +123,23 @@ class TemperatureGroups:
     of_shared: Integers
     of_parameter: Integers  # weights, then biases
     count: int
+
+
+def turns_of(topology: Topology, at_once: int) -> Integers:
+    """Return where the runs of neurons visited together begin in `Wiring.order`, and its end.
+
+    They are up to `at_once` hidden neurons of a level; outputs are visited one by one.
+
+    >>> turns_of(Topology.dense(9, 5, 2), 2).tolist()
+    [0, 2, 4, 5, 6, 7]
+    """
+    starts, done = [], 0
+    for nodes in topology.levels():
+        hidden = int((nodes < topology.outputs.start).sum())
+        step = at_once if hidden == len(nodes) else 1
+        starts.append(done + np.arange(0, len(nodes), step))
+        done += len(nodes)
+    return np.concatenate([*starts, [done]]).astype(np.int64)
 
 
 @lru_cache(maxsize=12)

@@ -5,10 +5,12 @@ serve only one caller at a time, or not survive a fork. So `share` starts Python
 with the call, for kernels that release the GIL.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from queue import SimpleQueue
 from threading import Event, Thread
+from typing import Any
 
 import numba
 
@@ -64,50 +66,71 @@ def most_threads(thread_count: int | None) -> int:
     return min(thread_count or most, most)
 
 
-def run_together(works: Sequence[Callable[[], None]]) -> None:
-    """Run each in a thread of its own, none before all have started: they wait for each other.
+class Crew:
+    """Threads that do one piece of work after another; the calling thread is one of them.
 
-    Ctrl-C is raised when all have ended; only this thread, which does not work, is interrupted.
+    >>> with Crew(2) as crew:
+    ...     found = [0] * crew.size
+    ...     crew.run(lambda rank: found.__setitem__(rank, 7))
+    >>> set(found)
+    {7}
     """
-    gate, errors, ends = Event(), list[BaseException](), [Event() for _ in works]
-    is_cancelled = False
 
-    def run(work: Callable[[], None], end: Event) -> None:
-        gate.wait()
+    def __init__(self, thread_count: int | None) -> None:
+        self.size = most_threads(thread_count)
+        self._works: list[SimpleQueue[Callable[[int], object] | None]] = []
+        self._ends: list[Event] = []
+        self._errors: list[BaseException] = []
+
+    def __enter__(self) -> "Crew":
+        for rank in range(1, self.size):
+            works, end = SimpleQueue[Callable[[int], object] | None](), Event()
+            self._works.append(works)
+            self._ends.append(end)
+            Thread(target=self._serve, args=(rank, works, end), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for works in self._works:
+            works.put(None)
+
+    def run(self, work: Callable[[int], object]) -> None:
+        """Call ``work(rank)`` in every thread, and return when all have ended.
+
+        Ctrl-C and errors are raised then.
+        """
+        begun: list[Event] = []
         try:
-            if not is_cancelled:
-                work()
+            for works, end in zip(self._works, self._ends, strict=True):
+                end.clear()
+                begun.append(end)
+                works.put(work)
+            work(0)
         except BaseException as error:
-            errors.append(error)
-        finally:
-            end.set()
+            self._errors.append(error)
+        for end in begun:
+            _wait_for(end, self._errors)
+        if self._errors:
+            raise self._errors[0]
 
-    helpers = [Thread(target=run, args=one) for one in zip(works, ends, strict=True)]
-    try:
-        for helper in helpers:
-            helper.start()
-    except BaseException as error:  # Ctrl-C, or no more threads
-        errors.append(error)
-        is_cancelled = True
-    for helper, end in zip(helpers, ends, strict=True):
-        if helper.ident is not None:
-            _wait_for(end, errors, gate)
-    if errors:
-        raise errors[0]
+    def _serve(self, rank: int, works: Any, end: Event) -> None:
+        while (work := works.get()) is not None:
+            try:
+                work(rank)
+            except BaseException as error:
+                self._errors.append(error)
+            finally:
+                end.set()
 
 
-def _wait_for(end: Event, errors: list[BaseException], gate: Event | None = None) -> None:
+def _wait_for(end: Event, errors: list[BaseException]) -> None:
     """Wait for a thread even after Ctrl-C, because it still writes to the caller's arrays.
-
-    Before that, open the gate at which it waits.
 
     Not by `join`: once interrupted, it assumes that the thread has ended (CPython 3.11), and it
     refuses a thread whose start was interrupted.
     """
     while not end.is_set():
         try:
-            if gate is not None:
-                gate.set()
             end.wait()
         except BaseException as error:
             errors.append(error)
