@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qubonn.encoding import Reading
-from qubonn.engines import ForwardAnnealing, GrowingBatches
+from qubonn.engines import ForwardAnnealing, GrowingBatches, InputShifts
 from qubonn.estimator.default_engine import _softness_and_lead, engine_for
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
@@ -20,11 +20,12 @@ def engine(
     reading: Reading = "largest",
     is_alone: bool = False,
     copy_count: int = 1,
+    noise: InputShifts | None = None,
 ) -> ForwardAnnealing:
     inputs = np.ones((example_count, topology.input_count), dtype=np.int8)
     wanted = np.tile([1] + [-1] * (topology.output_count - 1), (example_count, 1))
     problem = TrainingProblem(topology, inputs, wanted)
-    return engine_for(problem, reading, is_alone=is_alone, copy_count=copy_count)
+    return engine_for(problem, reading, is_alone=is_alone, copy_count=copy_count, noise=noise)
 
 
 def test_a_member_is_one_replica_on_one_thread() -> None:
@@ -159,6 +160,24 @@ def test_batches_are_made_of_all_copies() -> None:
     small = Topology.dense(2, 2, 2)
     assert engine(small, 9_999, copy_count=9).batches is None
     assert engine(small, 18_000, copy_count=9).batches == GrowingBatches(first=5_000, last=9_000)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "at_once"), [((128,), 4), ((128, 128), 1)], ids=["one layer", "two layers"]
+)
+def test_many_shifted_images_are_all_seen_in_the_end(hidden: tuple[int, ...], at_once: int) -> None:
+    shifts = InputShifts(shape=(28, 28))
+    found = engine(Topology.dense(784, *hidden, 10), 6_000, is_alone=True, noise=shifts)
+    assert found.batches == GrowingBatches(first=5_000, last=54_000)
+    assert (found.noise, found.output_softness) == (shifts, 1.0)
+    assert found.neurons_at_once == at_once
+    assert found.hottest < engine(MNIST, 6_000).hottest
+
+
+def test_many_shifted_images_whose_outputs_are_signs_have_no_leads() -> None:
+    topology = Topology.dense(784, 128, 2)
+    found = engine(topology, 6_000, "signs", noise=InputShifts(shape=(28, 28)))
+    assert (found.target_margin, found.output_softness) == (None, None)
 
 
 def test_deep_networks_and_convolutions_are_softer_and_cooler() -> None:

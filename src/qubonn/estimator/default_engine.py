@@ -9,7 +9,7 @@ from math import pow, prod
 import numpy as np
 
 from qubonn.encoding import Reading
-from qubonn.engines import ForwardAnnealing, GrowingBatches
+from qubonn.engines import ForwardAnnealing, GrowingBatches, InputShifts
 from qubonn.engines.credit import CreditKind, uses_soft_credit
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
@@ -26,14 +26,25 @@ CREDIT_HEAT, CREDIT_SWEEPS = 0.33, 20
 CREDIT_WIDTH = 48  # neurons in every hidden layer; in narrower ones exact credit is better
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
+# Of images shifted in each sweep, which grow to all copies: sweeps, a factor of both temperatures,
+# softness of leads, and neurons of wide layers that are visited at once.
+SHIFTED_SWEEPS, SHIFTED_HEAT, SOFT_LEADS, AT_ONCE = 30, 0.1, 1.0, 4
 MOST_LEAD = 0.8  # of the number of arcs into an output; the largest possible lead is twice that
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
 
 def engine_for(
-    problem: TrainingProblem, reading: Reading, *, is_alone: bool, copy_count: int = 1
+    problem: TrainingProblem,
+    reading: Reading,
+    *,
+    is_alone: bool,
+    copy_count: int = 1,
+    noise: InputShifts | None = None,
 ) -> ForwardAnnealing:
-    """Return a short anneal; its targets depend on the number of examples."""
+    """Return a short anneal; its targets depend on the number of examples.
+
+    The problem's examples include `copy_count` copies of each, or sweeps make them (`noise`).
+    """
     topology = problem.topology
     all_count = max(problem.example_count, round(float(problem.weight_of_example.sum())))
     count, is_shifted = all_count // copy_count, copy_count > 1
@@ -44,7 +55,7 @@ def engine_for(
         is_shared = topology.weight_count < topology.arc_count
         heat, sweeps = CREDIT_HEAT, CREDIT_SWEEPS
         softness, lead = _with_credit(softness, lead, is_shared=is_shared)
-    return ForwardAnnealing(
+    engine = ForwardAnnealing(
         replica_count=1,
         sweep_count=min(20, max(5, count // 5)) if is_shifted else sweeps,
         quench_sweeps=QUENCH_SWEEPS if is_alone or count >= FEW else 0,
@@ -57,6 +68,25 @@ def engine_for(
         hottest=heat * HOTTEST,
         coldest=heat * COLDEST,
         thread_count=1,
+    )
+    return engine if noise is None else _with_shifts(engine, problem, noise)
+
+
+def _with_shifts(
+    engine: ForwardAnnealing, problem: TrainingProblem, noise: InputShifts
+) -> ForwardAnnealing:
+    """Return the engine for many images: what it sees grows to all their shifted copies."""
+    all_count, is_one_by_one = problem.example_count * noise.copy_count, engine.reading == "signs"
+    has_soft_credit = engine.cost_for(problem).has_soft_credit
+    return replace(
+        engine,
+        noise=noise,
+        sweep_count=SHIFTED_SWEEPS,
+        output_softness=None if is_one_by_one else SOFT_LEADS,
+        batches=GrowingBatches(first=min(FIRST_BATCH, all_count), last=all_count),
+        hottest=SHIFTED_HEAT * HOTTEST,
+        coldest=SHIFTED_HEAT * COLDEST,
+        neurons_at_once=1 if has_soft_credit else AT_ONCE,
     )
 
 

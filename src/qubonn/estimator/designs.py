@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from qubonn.checks import SpinMatrix
 from qubonn.encoding import CodeBook, Reading
 from qubonn.encoding.automatic import ALL_SPINS, COLUMN_SPINS
-from qubonn.engines import ForwardAnnealing
+from qubonn.engines import ForwardAnnealing, InputShifts
 from qubonn.engines.forward import measured_temperatures, with_decay
 from qubonn.estimator.default_engine import engine_for, target_margin
 from qubonn.formulation import TrainingProblem
@@ -83,10 +83,16 @@ class Design:
         return self.members if isinstance(committee_size, str) else committee_size
 
     def engine(
-        self, problem: TrainingProblem, reading: Reading, *, is_alone: bool, copy_count: int = 1
+        self,
+        problem: TrainingProblem,
+        reading: Reading,
+        *,
+        is_alone: bool,
+        copy_count: int = 1,
+        noise: InputShifts | None = None,
     ) -> ForwardAnnealing:
-        """Return the engine for a problem of this design."""
-        engine = engine_for(problem, reading, is_alone=is_alone, copy_count=copy_count)
+        """Return the engine for a problem of this design, as `engine_for` does."""
+        engine = engine_for(problem, reading, is_alone=is_alone, copy_count=copy_count, noise=noise)
         if self.softness is not None:
             engine = replace(engine, softness=self.softness)
         if self.sweeps is not None:

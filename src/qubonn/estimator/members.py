@@ -118,10 +118,13 @@ class Recipe:
 
     def default_engine(self, problem: TrainingProblem) -> ForwardAnnealing:
         """Return the engine of the design."""
-        engine = self.design.engine(
-            problem, self.book.reading, is_alone=self.is_alone, copy_count=self.copy_count
+        return self.design.engine(
+            problem,
+            self.book.reading,
+            is_alone=self.is_alone,
+            copy_count=self.copy_count,
+            noise=self.noise,
         )
-        return replace(engine, noise=self.noise)
 
 
 def train_members(
