@@ -1,4 +1,4 @@
-"""Networks of -1 and +1 of any layers, trained by gradients for a number of seconds.
+"""Networks of -1 and +1 of any layers, trained by gradients for some seconds of one processor.
 
 Images of spins, classes, notation of hidden layers -> BinaryNetwork, as straight_through.py does
 for one hidden layer.  Every batch has its images shifted by up to a pixel.
@@ -61,8 +61,9 @@ def train_layers(
     )
     edges = (shift,) * 4
     padded = torch.nn.functional.pad(torch.tensor(images, dtype=torch.float32), edges, "replicate")
-    wanted, start, steps = torch.tensor(classes), time.perf_counter(), 0
-    while (spent := time.perf_counter() - start) < seconds:
+    torch.set_num_threads(1)
+    wanted, start, steps = torch.tensor(classes), time.process_time(), 0
+    while (spent := time.process_time() - start) < seconds:
         optimiser.param_groups[0]["lr"] = (
             settings.learning_rate * (1 + cos(pi * spent / seconds)) / 2
         )

@@ -1,5 +1,4 @@
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -118,8 +117,8 @@ def test_many_images_are_shifted_in_each_sweep_and_not_copied() -> None:
     network = shifted.committee_.members[0]
     spins = shifted.binariser_.encode(images.reshape(len(images), -1))
     problem = qn.TrainingProblem(network.topology, spins, shifted.code_book_.encode(classes))
-    engine = engine_for(problem, "largest", is_alone=True)
-    engine = replace(engine, noise=InputShifts(shape=(4, 4)))
+    shifts = InputShifts(shape=(4, 4))
+    engine = engine_for(problem, "largest", is_alone=True, noise=shifts)
     assert engine.solve(problem, seed=member_seeds(0, 1)[0]).network() == network
     assert few.fit(images[1:], classes[1:]).example_count_ == MOST_IMAGES
 

@@ -27,8 +27,8 @@ CREDIT_WIDTH = 48  # neurons in every hidden layer; in narrower ones exact credi
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
 # Of images shifted in each sweep, which grow to all copies: sweeps, a factor of both temperatures,
-# softness of leads, and neurons of wide layers that are visited at once.
-SHIFTED_SWEEPS, SHIFTED_HEAT, SOFT_LEADS, AT_ONCE = 30, 0.1, 1.0, 4
+# softness of leads, and neurons visited at once, where they are at most this part of a layer.
+SHIFTED_SWEEPS, SHIFTED_HEAT, SOFT_LEADS, (AT_ONCE, PART) = 30, 0.1, 1.0, (4, 1 / 16)
 MOST_LEAD = 0.8  # of the number of arcs into an output; the largest possible lead is twice that
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
@@ -50,7 +50,8 @@ def engine_for(
     count, is_shifted = all_count // copy_count, copy_count > 1
     softness, lead = _softness_and_lead(count, is_alone=is_alone, is_shifted=is_shifted)
     last, heat, sweeps = max(FIRST_BATCH, all_count // 2), 1.0, SWEEPS
-    credit: CreditKind = "auto" if _is_wide(topology) else "exact"
+    is_wide = min(_hidden_sizes(topology), default=0) >= CREDIT_WIDTH
+    credit: CreditKind = "auto" if is_wide else "exact"
     if uses_soft_credit(topology, credit, is_soft=True):
         is_shared = topology.weight_count < topology.arc_count
         heat, sweeps = CREDIT_HEAT, CREDIT_SWEEPS
@@ -78,6 +79,7 @@ def _with_shifts(
     """Return the engine for many images: what it sees grows to all their shifted copies."""
     all_count, is_one_by_one = problem.example_count * noise.copy_count, engine.reading == "signs"
     has_soft_credit = engine.cost_for(problem).has_soft_credit
+    at_once = int(np.clip(PART * min(_hidden_sizes(problem.topology), default=0), 1, AT_ONCE))
     return replace(
         engine,
         noise=noise,
@@ -86,7 +88,7 @@ def _with_shifts(
         batches=GrowingBatches(first=min(FIRST_BATCH, all_count), last=all_count),
         hottest=SHIFTED_HEAT * HOTTEST,
         coldest=SHIFTED_HEAT * COLDEST,
-        neurons_at_once=1 if has_soft_credit else AT_ONCE,
+        neurons_at_once=1 if has_soft_credit else at_once,
     )
 
 
@@ -118,14 +120,12 @@ def _with_credit(softness: float, lead: float, *, is_shared: bool) -> tuple[floa
     return max(DEEP_SOFTNESS * softness, LEAST_DEEP[0]), max(DEEP_LEAD * lead, LEAST_DEEP[1])
 
 
-def _is_wide(topology: Topology) -> bool:
-    """Return whether every hidden layer has enough neurons for soft credit."""
+def _hidden_sizes(topology: Topology) -> list[int]:
+    """Return the numbers of neurons of hidden layers, or of levels without layers."""
     if topology.layer_shapes is not None:
-        sizes = [prod(shape) for shape in topology.layer_shapes[1:-1]]
-    else:
-        hidden = (nodes[nodes < topology.outputs.start] for nodes in topology.levels())
-        sizes = [len(nodes) for nodes in hidden if len(nodes)]
-    return min(sizes, default=0) >= CREDIT_WIDTH
+        return [prod(shape) for shape in topology.layer_shapes[1:-1]]
+    hidden = (nodes[nodes < topology.outputs.start] for nodes in topology.levels())
+    return [len(nodes) for nodes in hidden if len(nodes)]
 
 
 def _root(topology: Topology, *, is_output: bool) -> float:
