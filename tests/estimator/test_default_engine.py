@@ -163,12 +163,16 @@ def test_batches_are_made_of_all_copies() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hidden", "at_once"), [((128,), 4), ((128, 128), 1)], ids=["one layer", "two layers"]
+    ("hidden", "last", "at_once"),
+    [((128,), 54_000, 4), ((32,), 54_000, 2), ((128, 128), 27_000, 1)],
+    ids=["wide", "narrow", "deep"],
 )
-def test_many_shifted_images_are_all_seen_in_the_end(hidden: tuple[int, ...], at_once: int) -> None:
+def test_of_many_shifted_images_the_last_sweeps_see_most(
+    hidden: tuple[int, ...], last: int, at_once: int
+) -> None:
     shifts = InputShifts(shape=(28, 28))
     found = engine(Topology.dense(784, *hidden, 10), 6_000, is_alone=True, noise=shifts)
-    assert found.batches == GrowingBatches(first=5_000, last=54_000)
+    assert found.batches == GrowingBatches(first=5_000, last=last)
     assert (found.noise, found.output_softness) == (shifts, 1.0)
     assert found.neurons_at_once == at_once
     assert found.hottest < engine(MNIST, 6_000).hottest

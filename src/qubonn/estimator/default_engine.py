@@ -76,16 +76,20 @@ def engine_for(
 def _with_shifts(
     engine: ForwardAnnealing, problem: TrainingProblem, noise: InputShifts
 ) -> ForwardAnnealing:
-    """Return the engine for many images: what it sees grows to all their shifted copies."""
+    """Return the engine for many images: what it sees grows to all their shifted copies.
+
+    To half of them with soft credit, which takes longer.
+    """
     all_count, is_one_by_one = problem.example_count * noise.copy_count, engine.reading == "signs"
     has_soft_credit = engine.cost_for(problem).has_soft_credit
+    last = all_count // 2 if has_soft_credit else all_count
     at_once = int(np.clip(PART * min(_hidden_sizes(problem.topology), default=0), 1, AT_ONCE))
     return replace(
         engine,
         noise=noise,
-        sweep_count=SHIFTED_SWEEPS,
+        sweep_count=CREDIT_SWEEPS if has_soft_credit else SHIFTED_SWEEPS,
         output_softness=None if is_one_by_one else SOFT_LEADS,
-        batches=GrowingBatches(first=min(FIRST_BATCH, all_count), last=all_count),
+        batches=GrowingBatches(first=min(FIRST_BATCH, last), last=last),
         hottest=SHIFTED_HEAT * HOTTEST,
         coldest=SHIFTED_HEAT * COLDEST,
         neurons_at_once=1 if has_soft_credit else at_once,
