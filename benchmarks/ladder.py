@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -76,7 +75,7 @@ class Ladder(Study):
 
     def perform(self, setting: Setting, seed: int, prepared: Record) -> Record:
         """Train, and count right answers on images that were not seen."""
-        images = images_of(self.folder)
+        images = Mnist.read(self.folder).whole()
         with threadpool_limits(1):
             return self.train(images, setting)
 
@@ -89,7 +88,7 @@ class Ladder(Study):
 
 def main() -> None:
     arguments = parse()
-    study = Ladder(settings=(), folder=arguments.mnist)
+    study = Ladder(settings=tuple({"row": name} for name in ROWS), folder=arguments.mnist)
     with Store.open(arguments.store, study) as store:
         head(
             "network",
@@ -135,11 +134,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=joblib.cpu_count(), help="trainings at once")
     parser.add_argument("--store", type=Path, default=STORE)
     return parser.parse_args()
-
-
-@cache
-def images_of(folder: Path) -> Split:
-    return Mnist.read(folder).whole()
 
 
 def ours(row: Row, seed: int) -> Setting:
