@@ -34,7 +34,7 @@ from qubonn.experiments.tables import mean_and_spread
 
 STORE = Path(__file__).resolve().parent / "results" / "ladder.sqlite"
 OURS, STRAIGHT = METHODS = "qubonn", "straight-through"
-RATES, SCALES = (0.003, 0.01, 0.03), (1.0, 3.0)
+RATES, SCALES = (0.01, 0.03, 0.1), (1.0, 3.0, 10.0)
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,12 @@ CREDIT_HEAT, CREDIT_SWEEPS = 0.33, 20
 CREDIT_WIDTH = 48  # neurons in every hidden layer; in narrower ones exact credit is better
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
-# Of images shifted in each sweep, which grow to all copies: sweeps, a factor of both temperatures,
-# softness of leads, and neurons visited at once, where they are at most this part of a layer.
-SHIFTED_SWEEPS, SHIFTED_HEAT, SOFT_LEADS, (AT_ONCE, PART) = 30, 0.1, 1.0, (4, 1 / 16)
+MANY_HEAT = (
+    0.1  # factor of both temperatures, with soft credit or shifts; fewer flips take less time
+)
+# Of images shifted in each sweep, which grow to all copies: sweeps, softness of leads, and neurons
+# visited at once, where they are at most this part of a layer.
+SHIFTED_SWEEPS, SOFT_LEADS, (AT_ONCE, PART) = 30, 1.0, (4, 1 / 16)
 MOST_LEAD = 0.8  # of the number of arcs into an output; the largest possible lead is twice that
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
@@ -54,7 +57,7 @@ def engine_for(
     credit: CreditKind = "auto" if is_wide else "exact"
     if uses_soft_credit(topology, credit, is_soft=True):
         is_shared = topology.weight_count < topology.arc_count
-        heat, sweeps = CREDIT_HEAT, CREDIT_SWEEPS
+        heat, sweeps = CREDIT_HEAT if all_count <= MANY else MANY_HEAT, CREDIT_SWEEPS
         softness, lead = _with_credit(softness, lead, is_shared=is_shared)
     engine = ForwardAnnealing(
         replica_count=1,
@@ -90,8 +93,8 @@ def _with_shifts(
         sweep_count=CREDIT_SWEEPS if has_soft_credit else SHIFTED_SWEEPS,
         output_softness=None if is_one_by_one else SOFT_LEADS,
         batches=GrowingBatches(first=min(FIRST_BATCH, last), last=last),
-        hottest=SHIFTED_HEAT * HOTTEST,
-        coldest=SHIFTED_HEAT * COLDEST,
+        hottest=MANY_HEAT * HOTTEST,
+        coldest=MANY_HEAT * COLDEST,
         neurons_at_once=1 if has_soft_credit else at_once,
     )
 
