@@ -1,12 +1,21 @@
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
 
 from qubonn.errors import RangeError
-from qubonn.stopping import Progress, Stop, Watch, deaf_children, require_seed
+from qubonn.stopping import Progress, Stop, Watch, deaf_children, finished, require_seed
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run found."""
+
+    network: object
+    stop: Stop = Stop.FINISHED
 
 
 def test_work_is_done_in_slices_that_cover_every_step_once() -> None:
@@ -73,6 +82,19 @@ def test_the_time_limit_ends_work_that_is_not_done() -> None:
 def test_bad_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(RangeError, match=message):
         Watch(**options)  # type: ignore[arg-type]
+
+
+def test_ctrl_c_in_the_last_part_of_a_run_loses_nothing() -> None:
+    outcomes = iter([KeyboardInterrupt, "network"])
+
+    def work() -> Found:
+        outcome = next(outcomes)
+        if outcome is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        return Found(outcome)
+
+    assert finished(work) == Found("network", Stop.INTERRUPTED)
+    assert finished(lambda: Found("network")) == Found("network", Stop.FINISHED)
 
 
 def test_a_seed_is_a_whole_number_from_0() -> None:

@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import import_module
 from typing import Any, TypeVar
@@ -127,6 +127,17 @@ def uninterrupted(result: Result) -> Result:
     if result.stop is Stop.INTERRUPTED:
         raise KeyboardInterrupt
     return result
+
+
+def finished(work: Callable[[], Result]) -> Result:
+    """Return the result of the last part of a run, which Ctrl-C does not stop: it starts again.
+
+    So what was found is kept. A second Ctrl-C raises KeyboardInterrupt.
+    """
+    try:
+        return work()
+    except KeyboardInterrupt:
+        return replace(work(), stop=Stop.INTERRUPTED)
 
 
 def require_seed(seed: int) -> int:

@@ -318,3 +318,24 @@ def test_a_rare_class_is_found_more_often_with_a_larger_weight(
 )
 def test_classes_with_commas_and_equal_signs_have_weights_too(text: str, weights: Any) -> None:
     assert _class_weight(text) == weights
+
+
+@pytest.mark.parametrize("last_step", ["predict", "save"])
+def test_ctrl_c_after_the_training_keeps_the_model(
+    flowers: Path, call: Call, monkeypatch: pytest.MonkeyPatch, last_step: str
+) -> None:
+    step, calls = getattr(qn.QuboClassifier, last_step), list[str]()
+
+    def interrupted(*arguments: Any) -> Any:
+        calls.append(last_step)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return step(*arguments)
+
+    monkeypatch.setattr(qn.QuboClassifier, last_step, interrupted)
+    options = ("--hidden", 4, "--committee", 1, "-o", "m.qubonn")
+    result = call("train", flowers, "--target", "kind", *options, code=130)
+    assert "Interrupted; m.qubonn is written." in result.stderr
+    model = qn.load("m.qubonn")
+    assert isinstance(model, qn.QuboClassifier)
+    assert tuple(model.feature_names_in_) == NAMES

@@ -16,7 +16,7 @@ from typing import NoReturn
 import click
 
 from qubonn import __version__
-from qubonn.cli.screen import INTERRUPTED, WRONG, printable
+from qubonn.cli.screen import INTERRUPTED, WRITTEN, WRONG, printable
 from qubonn.errors import QubonnError
 
 __all__ = ["main", "run"]
@@ -62,7 +62,9 @@ class _LazyGroup(click.Group):
 
 
 def _say_interrupted(context: click.Context) -> NoReturn:
-    click.echo("\nInterrupted; nothing was written.", err=True)
+    written = context.meta.get(WRITTEN)
+    done = "nothing was written" if written is None else f"{printable(str(written))} is written"
+    click.echo(f"\nInterrupted; {done}.", err=True)
     context.exit(INTERRUPTED)
 
 

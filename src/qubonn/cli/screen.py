@@ -21,6 +21,7 @@ WRONG = 2  # usage, or a file that cannot be read or written; nothing was change
 NOT_REACHED = 3  # the result is written, but it is below what was required
 INTERRUPTED = 130  # Ctrl-C; the best result so far is written if there is one
 TERMINATED = 143  # SIGTERM; handled like Ctrl-C
+WRITTEN = "qubonn.written"  # key of a context's meta: the file that holds the result
 
 Cell = str | int | float
 SHOWN_CLASSES = 12  # of a confusion matrix

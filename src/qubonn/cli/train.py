@@ -19,7 +19,7 @@ import click
 import qubonn as qn
 from qubonn.cli import options
 from qubonn.cli.predict import load_model
-from qubonn.cli.screen import INTERRUPTED, NOT_REACHED, OK, TERMINATED, Screen
+from qubonn.cli.screen import INTERRUPTED, NOT_REACHED, OK, TERMINATED, WRITTEN, Screen
 from qubonn.errors import AlphabetError, FitInterrupted, QubonnError, ShapeError
 
 if TYPE_CHECKING:
@@ -194,13 +194,19 @@ def network_facts(
 
 
 def save_model(classifier: "qn.QuboClassifier", names: tuple[str, ...] | None, out: Path) -> None:
-    """Write the model with the names of its columns."""
+    """Write the model with the names of its columns, even if Ctrl-C is pressed meanwhile."""
     import numpy as np
 
     if names is not None:
-        # set last: scikit-learn requires these names in every later call, we match columns before
         classifier.feature_names_in_ = np.array(names, dtype=object)
-    classifier.save(out)
+    written = click.get_current_context().meta
+    try:
+        classifier.save(out)
+    except KeyboardInterrupt:
+        classifier.save(out)
+        written[WRITTEN] = out
+        raise
+    written[WRITTEN] = out
 
 
 def _test_table(
@@ -298,7 +304,10 @@ def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
 def _report(
     screen: Screen, classifier: "qn.QuboClassifier", train: "Table", test: "Table | None", out: Path
 ) -> float:
-    """Evaluate and write the model, print its scores; return the accuracy, on the test if any."""
+    """Write and evaluate the model, print its scores; return the accuracy, on the test if any."""
+    save_model(classifier, train.names, out)
+    if hasattr(classifier, "feature_names_in_"):  # scikit-learn would require these names
+        del classifier.feature_names_in_
     tables = {"training": train} | ({} if test is None else {"test": test})
     predicted = {name: classifier.predict(table.inputs) for name, table in tables.items()}
     right = {name: int((predicted[name] == tables[name].known_labels).sum()) for name in tables}
@@ -307,7 +316,6 @@ def _report(
     classes, rows = classifier.classes_, train.inputs[:MARGIN_EXAMPLES]
     best = min(classifier.members_, key=lambda member: member.violation_count)
     margins = best.network.margins(classifier.binariser_.encode(rows.reshape(len(rows), -1)))
-    save_model(classifier, train.names, out)
     data, *members = _training_facts(classifier, train)
     screen.facts(
         data,

@@ -44,7 +44,7 @@ from qubonn.engines.sweep_data import GrowingBatches, InputNoise, InputShifts
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.stopping import TARGET_SLICE, Report, Stop, Watch, require_seed
+from qubonn.stopping import TARGET_SLICE, Report, Stop, Watch, finished, require_seed
 
 MOST_SOFTNESS = 100  # the noise then covers all sums of all but the largest neurons
 MEASURED_CHANGES = 10_000  # to measure temperatures on, from at most 16 networks
@@ -168,7 +168,8 @@ class ForwardAnnealing:
             raise RangeError("neurons_at_once needs credit='exact'; this network has soft credit")
         _require_room(problem, self)
         run = ForwardRun(problem, self, seed, initial_networks)
-        return run.found(run.anneal(watch), watch)
+        stop = run.anneal(watch)
+        return finished(lambda: run.found(stop, watch))
 
     def cost_for(self, problem: TrainingProblem) -> Cost:
         """Return the costs of outputs and margins for a problem of this size."""
@@ -247,8 +248,6 @@ class ForwardRun:
         except KeyboardInterrupt:
             self._are_energies_known = False  # some replicas may have advanced since
             return Stop.INTERRUPTED
-        finally:
-            self.see_all()
 
     def spans(self, last: int) -> Iterator[range]:
         """Yield the visits of all sweeps: one sweep at a time while the examples change."""
@@ -326,6 +325,7 @@ class ForwardRun:
 
         After an early stop the best network so far takes the place of the worst replica.
         """
+        self.see_all()
         if stop is not Stop.FINISHED and self.best[0] < self.energies.min():
             self.replicas.parameters[np.argmax(self.energies)] = self.best[1]
             self.replicas = self.packed.load_examples(self.replicas)

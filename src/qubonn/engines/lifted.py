@@ -36,7 +36,7 @@ from qubonn.engines.lifted_tables import (
 from qubonn.errors import RangeError
 from qubonn.formulation import TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.stopping import Report, Stop, Watch, require_seed
+from qubonn.stopping import Report, Stop, Watch, finished, require_seed
 
 QUENCH_SWEEPS = 10  # at temperature zero, at the end
 MEASURED = 16  # replicas quenched to measure temperatures
@@ -100,7 +100,8 @@ class LiftedAnnealing:
         byte_count = self.replica_count * (4 * sites + 8 * topology.weight_count)
         require_room(problem, self.replica_count, byte_count)
         run = LiftedRun(problem, self, seed, initial_networks)
-        return run.found(run.anneal(watch), watch)
+        stop = run.anneal(watch)
+        return finished(lambda: run.found(stop, watch))
 
 
 class LiftedRun:

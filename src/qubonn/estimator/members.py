@@ -23,7 +23,7 @@ from qubonn.estimator.designs import PLAIN, Design
 from qubonn.estimator.jobs import Interruption, in_threads, interruption, results_of
 from qubonn.formulation import Field, TrainingProblem
 from qubonn.network import BinaryNetwork
-from qubonn.stopping import Progress, Report, Stop, uninterrupted
+from qubonn.stopping import Progress, Report, Stop, finished, uninterrupted
 from qubonn.topology import Topology
 from qubonn.training import Committee, Dropout, TrainingResult, train, train_with_dropout
 from qubonn.training.committee import is_right
@@ -233,17 +233,15 @@ def _member(
     seconds: float,
 ) -> Member:
     """Return the best network of a run as a member."""
-    return Member.of(
-        problem,
-        recipe,
-        result.network,
-        number=number,
-        energy=float(result.energies[0]),
-        solver=type(solver).__name__,
-        stop=result.stop,
-        sweep_count=result.info.get("sweeps"),
-        seconds=seconds,
-    )
+    reported = {
+        "number": number,
+        "energy": float(result.energies[0]),
+        "solver": type(solver).__name__,
+        "stop": result.stop,
+        "sweep_count": result.info.get("sweeps"),
+        "seconds": seconds,
+    }
+    return finished(lambda: Member.of(problem, recipe, result.network, **reported))
 
 
 def continued(

@@ -26,7 +26,7 @@ from qubonn.samplers import Sampler
 from qubonn.samplers.annealing import Annealer
 from qubonn.samplers.base import as_sampler
 from qubonn.samplers.running import REPLICAS, SWEEPS
-from qubonn.stopping import Progress, Report, Stop, Watch, require_seed
+from qubonn.stopping import Progress, Report, Stop, Watch, finished, require_seed
 from qubonn.training.result import TrainingResult
 
 FIRST_SHARE = 0.8  # of CpSat's time, to train without violations; the rest is kept to allow some
@@ -70,15 +70,20 @@ def train(
             return _exactly(problem, chosen, name, **options)
         options |= {"target_energy": target_energy, "report": report, **start}
         if isinstance(chosen, Engine):
-            result = TrainingResult.of(chosen.solve(problem, **options), name)
+            solutions = chosen.solve(problem, **options)
             is_linear = isinstance(chosen, LiftedAnnealing) and chosen.violation == "linear"
-            return result.by_true_energy() if is_linear else result
+            return finished(lambda: _result(solutions, name, is_linear=is_linear))
         chosen = as_sampler(chosen)
         if isinstance(chosen, Annealer) and chosen.sweep_count is None:
             chosen = replace(chosen, sweep_count=SWEEPS)  # else it would use all the time
         if isinstance(chosen, Sampler):
             return _by_sampling(problem, chosen, name, options)
     raise RangeError(f"solver must be 'auto', an engine or a sampler; got {type(solver).__name__}")
+
+
+def _result(solutions: Solutions, name: str, *, is_linear: bool) -> TrainingResult:
+    result = TrainingResult.of(solutions, name)
+    return result.by_true_energy() if is_linear else result
 
 
 def require_warm_starts(solver: Any) -> str:
