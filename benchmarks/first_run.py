@@ -20,11 +20,24 @@ import qubonn
 CALLS = {
     "fit iris": "from sklearn.datasets import load_iris\n"
     "qn.QuboClassifier(random_state=0).fit(*load_iris(return_X_y=True))",
+    "fit digits": "from sklearn.datasets import load_digits\n"
+    "X, y = load_digits(return_X_y=True)\n"
+    "qn.QuboClassifier(random_state=0).fit(X[:600], y[:600])",
+    "fit a convolution": "from sklearn.datasets import load_digits\n"
+    "X, y = load_digits(return_X_y=True)\n"
+    "classifier = qn.QuboClassifier(topology='conv(3x3x4)+fc(16)', committee_size=1)\n"
+    "classifier.fit(X[:300].reshape(-1, 8, 8), y[:300])",
+    "soft credit": "import numpy as np\n"
+    "generator, topology = np.random.default_rng(0), qn.Topology.dense(20, 8, 8, 3)\n"
+    "X, classes = generator.choice([-1, 1], (500, 20)), generator.integers(0, 3, 500)\n"
+    "problem = qn.TrainingProblem(topology, X, 2 * np.eye(3, dtype=int)[classes] - 1)\n"
+    "qn.ForwardAnnealing(reading='largest', softness=0.5, sweep_count=3).solve(problem)",
     "train letters": "letters = qn.datasets.letters(seed=0)\n"
     "topology = qn.Topology.parse('fc(4)', inputs=(5, 5), outputs=2)\n"
     "qn.train(qn.TrainingProblem(topology, letters.train_inputs, letters.train_outputs))",
     "SimulatedAnnealing": "qn.SimulatedAnnealing(replica_count=64).sample(QUBO, seed=0)",
     "PopulationAnnealing": "qn.PopulationAnnealing(replica_count=64).sample(QUBO, seed=0)",
+    "MomentumAnnealing": "qn.MomentumAnnealing(replica_count=64).sample(QUBO, seed=0)",
     "predict": "import numpy as np\n"
     "network = qn.BinaryNetwork.random(qn.Topology.dense(784, 128, 10), seed=0)\n"
     "network.predict_outputs(np.ones((10_000, 784)))",

@@ -39,10 +39,10 @@ _log = logging.getLogger(__name__)
 _said: set[str] = set()  # what was reported once in this process
 
 SECONDS = {  # to compile on one core, about; benchmarks/first_run.py measures them
-    "qubonn.engines._lifted_kernels.anneal_block": 2,
+    "qubonn.engines._lifted_kernels.anneal_block": 1,
     "qubonn.engines._forward_kernels.anneal_replica": 5,
-    "qubonn.engines._credit_kernels.anneal_by_credit": 15,
-    "qubonn.samplers._kernels.anneal_all": 6,
+    "qubonn.engines._credit_kernels.anneal_by_credit": 6,
+    "qubonn.samplers._kernels.anneal_all": 5,
     "qubonn.inference._word_kernels.run_blocks": 1,
 }
 
