@@ -31,7 +31,8 @@ COMMANDS = {  # and the seconds in which it is interrupted
     "reproduce": ([*STUDY, "--jobs", "1"], 5.0),
     "reproduce by two": ([*STUDY, "--jobs", "2"], 7.0),
 }
-START = 0.15  # seconds until Python runs our first line, on a slow machine
+START = 0.15  # seconds until our first line has run, once Python has started
+PROGRAM = "import os, sys; from qubonn.__main__ import run; os.close(int(sys.argv.pop())); run()"
 
 
 @dataclass
@@ -46,11 +47,16 @@ class End:
 
 def interrupted(arguments: list[str], delay: float, folder: Path) -> End | None:
     """Press Ctrl-C some seconds after a command began; None if it had ended by then."""
+    begun, begin = os.pipe()
     process = subprocess.Popen(
-        [sys.executable, "-m", "qubonn", *arguments],
+        [sys.executable, "-c", PROGRAM, *arguments, str(begin)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder,
         start_new_session=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        pass_fds=[begin],
     )  # fmt: skip
+    os.close(begin)
+    os.read(begun, 1)  # waits until Python has started and closes its end
+    os.close(begun)
     time.sleep(START + delay)
     is_running = process.poll() is None
     if is_running:
