@@ -2,7 +2,8 @@
 
 import signal
 import time
-from threading import Event, get_ident
+from itertools import count
+from threading import Event, Thread, get_ident
 
 import pytest
 
@@ -66,6 +67,35 @@ def test_an_interrupt_while_waiting_for_other_threads_lets_them_end() -> None:
     with pytest.raises(KeyboardInterrupt):
         share(work, 2, 2)
     assert len(ended) == 1
+
+
+@pytest.fixture
+def no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the system allow one more thread only."""
+    start, places = Thread.start, count()
+
+    def refused(thread: Thread) -> None:
+        if next(places):
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threads, "most_threads", lambda wanted: wanted or 4)
+    monkeypatch.setattr(Thread, "start", refused)
+
+
+@pytest.mark.usefixtures("no_more_threads")
+def test_fewer_threads_do_all_the_work_if_the_system_allows_no_more() -> None:
+    done: list[int] = []
+    share(lambda first, end, _: done.extend(range(first, end)), 100)
+    assert sorted(done) == list(range(100))
+
+
+@pytest.mark.usefixtures("no_more_threads")
+def test_a_crew_has_the_threads_that_the_system_allows() -> None:
+    ranks: list[int] = []
+    with Crew(None) as crew:
+        crew.run(ranks.append)
+    assert (crew.size, sorted(ranks)) == (2, [0, 1])
 
 
 @pytest.fixture

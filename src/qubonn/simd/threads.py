@@ -5,9 +5,9 @@ serve only one caller at a time, or not survive a fork. So `share` starts Python
 with the call, for kernels that release the GIL.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import count
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import compress, count
 from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any
@@ -27,8 +27,9 @@ def share(
     """Call ``work(first, end, thread)`` on pieces of `item_count` items, each once.
 
     Idle threads start the next piece, of at most `most_at_once` items. There are at most as many
-    threads as cores, and None means as many; the calling thread is one of them. After an error or
-    Ctrl-C the pieces that are running are finished, and no others are started.
+    threads as cores, and None means as many; the calling thread is one of them. There are fewer
+    if the system allows no more. After an error or Ctrl-C the pieces that are running are finished,
+    and no others are started.
     """
     thread_count = min(most_threads(thread_count), max(item_count, 1))
     piece_count = min(thread_count * PIECES_PER_THREAD, item_count)
@@ -48,14 +49,14 @@ def share(
 
     helpers = [Thread(target=take, args=(number,)) for number in range(1, thread_count)]
     try:
-        for helper in helpers:
-            helper.start()
+        with suppress(RuntimeError):  # no more threads
+            for helper in helpers:
+                helper.start()
         take(0)
     except BaseException as error:  # Ctrl-C between the pieces
         errors.append(error)
-    for helper, end in zip(helpers, ends[1:], strict=True):
-        if helper.ident is not None:  # else Ctrl-C came before it began
-            _wait_for(end, errors)
+    begun = [helper.ident is not None for helper in helpers]
+    _wait_for(list(compress(ends[1:], begun)), errors)
     if errors:
         raise errors[0]
 
@@ -69,6 +70,8 @@ def most_threads(thread_count: int | None) -> int:
 class Crew:
     """Threads that do one piece of work after another; the calling thread is one of them.
 
+    There are fewer if the system allows no more.
+
     >>> with Crew(2) as crew:
     ...     found = [0] * crew.size
     ...     crew.run(lambda rank: found.__setitem__(rank, 7))
@@ -77,21 +80,29 @@ class Crew:
     """
 
     def __init__(self, thread_count: int | None) -> None:
-        self.size = most_threads(thread_count)
-        self._works: list[SimpleQueue[Callable[[int], object] | None]] = []
-        self._ends: list[Event] = []
+        self._most = most_threads(thread_count)
+        self._helpers: list[tuple[SimpleQueue[Any], Event]] = []
         self._errors: list[BaseException] = []
 
+    @property
+    def size(self) -> int:
+        """Return the number of threads."""
+        return 1 + len(self._helpers)
+
     def __enter__(self) -> "Crew":
-        for rank in range(1, self.size):
-            works, end = SimpleQueue[Callable[[int], object] | None](), Event()
-            self._works.append(works)
-            self._ends.append(end)
-            Thread(target=self._serve, args=(rank, works, end), daemon=True).start()
+        try:
+            with suppress(RuntimeError):  # no more threads
+                for rank in range(1, self._most):
+                    works, end = SimpleQueue[Any](), Event()
+                    Thread(target=self._serve, args=(rank, works, end), daemon=True).start()
+                    self._helpers.append((works, end))
+        except BaseException:  # Ctrl-C
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        for works in self._works:
+        for works, _end in self._helpers:
             works.put(None)
 
     def run(self, work: Callable[[int], object]) -> None:
@@ -101,19 +112,18 @@ class Crew:
         """
         begun: list[Event] = []
         try:
-            for works, end in zip(self._works, self._ends, strict=True):
+            for works, end in self._helpers:
                 end.clear()
-                begun.append(end)
                 works.put(work)
+                begun.append(end)
             work(0)
         except BaseException as error:
             self._errors.append(error)
-        for end in begun:
-            _wait_for(end, self._errors)
+        _wait_for(begun, self._errors)
         if self._errors:
             raise self._errors[0]
 
-    def _serve(self, rank: int, works: Any, end: Event) -> None:
+    def _serve(self, rank: int, works: SimpleQueue[Any], end: Event) -> None:
         while (work := works.get()) is not None:
             try:
                 work(rank)
@@ -123,15 +133,17 @@ class Crew:
                 end.set()
 
 
-def _wait_for(end: Event, errors: list[BaseException]) -> None:
-    """Wait for a thread even after Ctrl-C, because it still writes to the caller's arrays.
+def _wait_for(ends: Sequence[Event], errors: list[BaseException]) -> None:
+    """Wait for threads even after Ctrl-C, because they still write to the caller's arrays.
 
     Not by `join`: once interrupted, it assumes that the thread has ended (CPython 3.11), and it
     refuses a thread whose start was interrupted.
     """
-    while not end.is_set():
+    while True:
         try:
-            end.wait()
+            for end in ends:
+                end.wait()
+            return
         except BaseException as error:
             errors.append(error)
 
