@@ -31,8 +31,14 @@ COMMANDS = {  # and the seconds in which it is interrupted
     "reproduce": ([*STUDY, "--jobs", "1"], 5.0),
     "reproduce by two": ([*STUDY, "--jobs", "2"], 7.0),
 }
-START = 0.15  # seconds until our first line has run, once Python has started
-PROGRAM = "import os, sys; from qubonn.__main__ import run; os.close(int(sys.argv.pop())); run()"
+# the parent's pipe is closed once Ctrl-C is ours; before that Python itself reports it
+PROGRAM = """
+import os, signal, sys
+from qubonn import __main__ as command
+signal.signal(signal.SIGINT, command._end_at_once)
+os.close(int(sys.argv.pop()))
+command.run()
+"""
 
 
 @dataclass
@@ -55,9 +61,9 @@ def interrupted(arguments: list[str], delay: float, folder: Path) -> End | None:
         pass_fds=[begin],
     )  # fmt: skip
     os.close(begin)
-    os.read(begun, 1)  # waits until Python has started and closes its end
+    os.read(begun, 1)
     os.close(begun)
-    time.sleep(START + delay)
+    time.sleep(delay)
     is_running = process.poll() is None
     if is_running:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: all processes get it
