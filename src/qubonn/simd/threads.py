@@ -110,16 +110,18 @@ class Crew:
 
         Ctrl-C and errors are raised then.
         """
-        begun: list[Event] = []
+        ends = [end for _, end in self._helpers]
         try:
-            for works, end in self._helpers:
+            for end in ends:
                 end.clear()
+            for works, _ in self._helpers:
                 works.put(work)
-                begun.append(end)
             work(0)
         except BaseException as error:
             self._errors.append(error)
-        _wait_for(begun, self._errors)
+            for works, _ in self._helpers:  # some have no work if Ctrl-C came early
+                works.put(lambda rank: None)
+        _wait_for(ends, self._errors)
         if self._errors:
             raise self._errors[0]
 
