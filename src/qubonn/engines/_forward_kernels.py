@@ -37,13 +37,16 @@ from qubonn.engines._forward_steps import (
     weigh_flips,
 )
 from qubonn.engines.forward_tables import (
+    BEGIN,
     FINE,
+    FINISH,
     FIRST,
     FIRST_OWN,
     LAST,
     LEAST,
     NO_WEIGHT,
     PARAMETER,
+    PROPOSE,
     SOURCE,
 )
 from qubonn.simd.compiling import inlined, kernel, part
@@ -52,7 +55,6 @@ from qubonn.simd.vectors import choose, load, store, sum_of, widen
 
 ZERO = np.uint64(0)
 AHEAD = 4  # numbers whose sums are computed in one loop
-BEGIN, PROPOSE, FINISH = 1, 2, 4  # the phases of a turn
 
 
 class Scratch(NamedTuple):
@@ -74,21 +76,20 @@ class Scratch(NamedTuple):
 
 
 @kernel
-def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sums, share):
+def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sums):
     """Make the visits of a schedule, and return the replica's energy.
 
     `tables` are wiring and cones, a task is examples and prices.
 
     A sweep has a turn for every neuron, or for several of a layer that are visited from the same
     state, then one for every one of the `shared` weights, which are None if there are none, so that
-    their visits are not compiled. `sums` of bundles are (bundles * blocks) x lanes. `share` has the
-    phases of the turns to go through, and which of their neurons: the first and every how many.
-    Threads that share the neurons of a turn must end a phase together.
+    their visits are not compiled. `sums` of bundles are (bundles * blocks) x lanes. Threads that
+    share the neurons of a turn must end a phase together.
     If `flip_costs` is not empty, it is filled with the costs of all flips, in fine units, and
     nothing is flipped.
     """
     (wiring, cones), (examples, prices) = tables, task
-    turns, (phases, first_member, step) = schedule.turns, share
+    turns, phases = schedule.turns, schedule.phases
     turn_count, visit_count = len(turns) - 1, len(schedule.groups)
     for visit in range(schedule.first, schedule.last):
         if energy <= schedule.target:
@@ -102,7 +103,7 @@ def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sum
                     neuron, own = wiring.order[number], member_of(scratch, number - first)
                     draw_thresholds(wiring, prices, replica, neuron, temperature, own)
             if phases & PROPOSE:
-                for number in range(first + first_member, last, step):
+                for number in range(first + schedule.rank, last, schedule.thread_count):
                     neuron, own = wiring.order[number], member_of(scratch, number - first)
                     energy += propose_own(tables, examples, sums, prices, replica, neuron, own)
             if phases & FINISH:

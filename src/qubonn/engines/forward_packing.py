@@ -5,7 +5,7 @@ TrainingProblem, Cost -> Examples; parameters -> Replica, and back.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -17,9 +17,12 @@ from qubonn.engines.credit import SoftCredit, group_of_neurons
 from qubonn.engines.forward_tables import (
     ARCS_END,
     ARCS_START,
+    BEGIN,
     FINE,
+    FINISH,
     IS_DEEP,
     LANES,
+    PROPOSE,
     Examples,
     Prices,
     Replica,
@@ -224,22 +227,20 @@ class PackedExamples:
         scratch = self.kernels.new_scratch(self.wiring, one, costs, self.at_once)
         shared = self.wiring.shared if len(self.wiring.shared) else None
 
-        def make(energy: int, visits: range, phases: int, first: int = 0, step: int = 1) -> int:
-            some = schedule._replace(first=visits.start, last=visits.stop)
-            work = self.tables, (self.examples, prices), one, energy, some, scratch
-            return int(self.kernels.anneal_replica(*work, shared, self.sums, (phases, first, step)))
+        def make(energy: int, part: VisitSchedule) -> int:
+            work = self.tables, (self.examples, prices), one, energy, part, scratch
+            return int(self.kernels.anneal_replica(*work, shared, self.sums))
 
-        kernels = self.kernels
-        all_phases = kernels.BEGIN | kernels.PROPOSE | kernels.FINISH
         if crew is None:
-            return make(energy, range(schedule.first, schedule.last), all_phases)
-        for visits, is_shared in _runs(schedule):
+            return make(energy, schedule)
+        for part, is_shared in _runs(schedule):
             if is_shared:
-                make(energy, visits, kernels.BEGIN)
-                crew.run(partial(make, energy, visits, kernels.PROPOSE, step=crew.size))
-                make(energy, visits, kernels.FINISH)
+                of_threads = part._replace(phases=PROPOSE, thread_count=crew.size)
+                make(energy, part._replace(phases=BEGIN))
+                crew.run(lambda rank, some=of_threads: make(0, some._replace(rank=rank)))
+                make(energy, part._replace(phases=FINISH))
             else:
-                energy = make(energy, visits, all_phases)
+                energy = make(energy, part)
         return energy
 
     def schedule(self, temperatures: NDArray[np.float64]) -> VisitSchedule:
@@ -339,18 +340,18 @@ class PackedExamples:
         return masks
 
 
-def _runs(schedule: VisitSchedule) -> Iterator[tuple[range, bool]]:
+def _runs(schedule: VisitSchedule) -> Iterator[tuple[VisitSchedule, bool]]:
     """Yield each visit of several neurons, with True, and the runs of visits between them."""
     sizes, start = np.diff(schedule.turns), schedule.first
     for visit in range(schedule.first, schedule.last):
         place = visit % len(schedule.groups)
         if place < len(sizes) and sizes[place] > 1:
             if start < visit:
-                yield range(start, visit), False
-            yield range(visit, visit + 1), True
+                yield schedule._replace(first=start, last=visit), False
+            yield schedule._replace(first=visit, last=visit + 1), True
             start = visit + 1
     if start < schedule.last:
-        yield range(start, schedule.last), False
+        yield schedule._replace(first=start), False
 
 
 def _words(spins: SpinMatrix) -> NDArray[np.uint64]:

@@ -20,6 +20,8 @@ Integers = NDArray[np.int64]
 LANES = 64  # examples in a block, bits in a word
 FINE = 16  # energies of replicas are kept in 2**-16 of the lanes' unit
 WORDS_PAY = 4  # a neuron reads words of 64 inputs with at least this many inputs per word
+BEGIN, PROPOSE, FINISH = 1, 2, 4  # the phases of a turn
+ALL_PHASES = BEGIN | PROPOSE | FINISH
 NO_WEIGHT = -1
 
 # columns of tables
@@ -109,6 +111,9 @@ class VisitSchedule(NamedTuple):
     first: int
     last: int
     target: int
+    phases: int = ALL_PHASES  # of the turns to go through
+    rank: int = 0  # of the thread, if several share the neurons of a turn
+    thread_count: int = 1
 
 
 @dataclass(frozen=True, eq=False)
