@@ -29,9 +29,9 @@ FIRST_BATCH = 5_000
 MANY_HEAT = (
     0.1  # factor of both temperatures, with soft credit or shifts; fewer flips take less time
 )
-# Of images shifted in each sweep, which grow to all copies: sweeps, softness of leads, and neurons
-# visited at once, where they are at most this part of a layer.
-SHIFTED_SWEEPS, SOFT_LEADS, (AT_ONCE, PART) = 30, 1.0, (4, 1 / 16)
+# Of images shifted in each sweep, which grow to all copies: sweeps, lead, softness of leads, and
+# neurons visited at once, where they are at most this part of a layer.
+SHIFTED_SWEEPS, SHIFTED_LEAD, SOFT_LEADS, (AT_ONCE, PART) = 40, 1.0, 1.0, (4, 1 / 16)
 MOST_LEAD = 0.8  # of the number of arcs into an output; the largest possible lead is twice that
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
@@ -86,17 +86,19 @@ def _with_shifts(
     all_count, is_one_by_one = problem.example_count * noise.copy_count, engine.reading == "signs"
     has_soft_credit = engine.cost_for(problem).has_soft_credit
     last = all_count // 2 if has_soft_credit else all_count
-    at_once = int(np.clip(PART * min(_hidden_sizes(problem.topology), default=0), 1, AT_ONCE))
-    return replace(
+    engine = replace(
         engine,
         noise=noise,
-        sweep_count=CREDIT_SWEEPS if has_soft_credit else SHIFTED_SWEEPS,
         output_softness=None if is_one_by_one else SOFT_LEADS,
         batches=GrowingBatches(first=min(FIRST_BATCH, last), last=last),
         hottest=MANY_HEAT * HOTTEST,
         coldest=MANY_HEAT * COLDEST,
-        neurons_at_once=1 if has_soft_credit else at_once,
     )
+    if has_soft_credit:
+        return engine
+    at_once = int(np.clip(PART * min(_hidden_sizes(problem.topology), default=0), 1, AT_ONCE))
+    lead = None if is_one_by_one else target_margin(problem.topology, SHIFTED_LEAD)
+    return replace(engine, sweep_count=SHIFTED_SWEEPS, target_margin=lead, neurons_at_once=at_once)
 
 
 def target_margin(topology: Topology, lead: float) -> int:
