@@ -159,6 +159,10 @@ def test_the_search_for_temperatures_lowers_the_mean_energy_of_all_replicas() ->
     assert [tuned[f"anneal_{n}_value"] for n in range(4)] == [one.value for one in found.trials]
 
 
+def test_the_papers_engine_polishes_nothing() -> None:
+    assert not paper()._solver(TEMPERATURES).is_polishing
+
+
 def test_tuning_in_each_run_keeps_the_best_state_of_all_anneals() -> None:
     study, given = paper(tune="each"), setting(8)
     found = study.perform(given, study.seed_of(Run(given, 0)), {})
