@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 GAP = 3.2  # between layers
 SLANT = 0.55, 0.35  # of a sheet of nodes, to the right and upwards for each column
+SQUARE = 0.92 * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])  # a pixel
 Places = dict[int, tuple[float, float]]
 
 
@@ -123,12 +124,14 @@ def _draw(
 
 def _draw_images(axes: "Axes", images: SpinMatrix, across: int) -> None:
     """Draw images of 5 x 5 pixels, a row of `across` for each letter."""
-    from matplotlib.patches import Rectangle
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
 
-    for number, image in enumerate(images):
-        row, column = divmod(number, across)
-        for pixel, spin in enumerate(image):
-            x, y = 6 * column + pixel % 5, -6 * row - pixel // 5
-            colour = FIRST if spin > 0 else BAND
-            axes.add_patch(Rectangle((x, y), 0.92, 0.92, color=colour, linewidth=0))
+    numbers, pixels = np.indices(images.shape)
+    rows, columns = np.divmod(numbers, across)
+    corners = np.stack([6 * columns + pixels % 5, -6 * rows - pixels // 5], axis=-1)
+    for colour, is_meant in ((FIRST, images > 0), (BAND, images < 0)):
+        squares = corners[is_meant][:, np.newaxis] + SQUARE
+        path = Path.make_compound_path_from_polys(squares)
+        axes.add_patch(PathPatch(path, color=colour, linewidth=0))
     axes.autoscale_view()
