@@ -109,3 +109,24 @@ class TestParameters:
     def test_are_not_drawn_from_what_is_no_seed(self, seed: int) -> None:
         with pytest.raises(RangeError, match="seed must be"):
             qn.BinaryNetwork.random(DENSE, seed=seed)
+
+
+def test_rows_of_parameters_become_networks_that_share_no_memory_with_them() -> None:
+    topology = qn.Topology.dense(4, 2, 1)
+    members = [qn.BinaryNetwork.random(topology, seed=seed) for seed in range(5)]
+    weights = np.stack([member.weight_spins for member in members])
+    biases = np.stack([member.bias_spins for member in members])
+    networks = list(qn.BinaryNetwork.of_rows(topology, weights, biases))
+    weights[:], biases[:] = 1, 1
+    assert networks == members
+    assert not networks[0].weight_spins.flags.writeable
+
+
+def test_rows_that_contradict_what_the_topology_knows_are_refused() -> None:
+    topology = qn.Topology.parse("conv(2x2, known=##..)", inputs=(3, 3), outputs=1)
+    weights, biases = topology.with_known(
+        -np.ones(topology.weight_count, np.int8), -np.ones(topology.neuron_count, np.int8)
+    )
+    list(qn.BinaryNetwork.of_rows(topology, weights[np.newaxis], biases[np.newaxis]))
+    with pytest.raises(AlphabetError, match="must agree with what the topology knows"):
+        list(qn.BinaryNetwork.of_rows(topology, -weights[np.newaxis], biases[np.newaxis]))

@@ -12,6 +12,7 @@ from qubonn.errors import RangeError
 from qubonn.experiments import PREPARATION, Run
 from qubonn.paper import published, studies
 from qubonn.paper.studies import STUDIES, PaperStudy, study_of, two_pixel_images
+from qubonn.samplers.tuning import mean_energy
 from qubonn.stopping import Stop
 
 TEMPERATURES = {"hottest": 5.0, "coldest": 0.116}
@@ -145,11 +146,30 @@ def test_tuning_once_gives_temperatures_and_all_anneals() -> None:
     assert tuned["lowest_energy"] == min(energies)
 
 
+def test_the_search_for_temperatures_lowers_the_mean_energy_of_all_replicas() -> None:
+    study, given = paper(), setting(8, 0.02)
+    tuned = study.prepare(given, study.seed_of(Run(given, 0)))
+    found = qn.tune(
+        problem_of(given).qubo(),
+        qn.SimulatedAnnealing(replica_count=16, sweep_count=20),
+        evaluation_count=4,
+        objective=mean_energy,
+        seed=second_seed(study, given),
+    )
+    assert [tuned[f"anneal_{n}_value"] for n in range(4)] == [one.value for one in found.trials]
+
+
+def test_the_papers_engine_polishes_nothing() -> None:
+    assert not paper()._solver(TEMPERATURES).is_polishing
+
+
 def test_tuning_in_each_run_keeps_the_best_state_of_all_anneals() -> None:
     study, given = paper(tune="each"), setting(8)
     found = study.perform(given, study.seed_of(Run(given, 0)), {})
     sampler = qn.TunedAnnealing(
-        annealer=qn.SimulatedAnnealing(replica_count=16, sweep_count=20), evaluation_count=4
+        annealer=qn.SimulatedAnnealing(replica_count=16, sweep_count=20),
+        evaluation_count=4,
+        objective=mean_energy,
     )
     samples = sampler.sample(problem_of(given).qubo(), seed=second_seed(study, given))
     assert found["energy"] == samples.best_energy

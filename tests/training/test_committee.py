@@ -28,3 +28,18 @@ def test_evidence_is_the_log_odds_of_votes_and_fair(size: int) -> None:
     assert np.allclose(evidence * EVIDENCE_UNIT, np.log(share / (1 - share)), atol=1e-6)
     assert (evidence == -evidence[::-1]).all()
     assert (np.diff(evidence) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        qn.paper.topology(3),
+        qn.paper.topology(7),
+        qn.Topology.dense(7, 5, 3, weight_levels=3, threshold_levels=3),
+    ],
+)
+def test_member_outputs_are_those_of_each_member(topology: qn.Topology) -> None:
+    members = [qn.BinaryNetwork.random(topology, seed=seed) for seed in range(30)]
+    inputs = np.random.default_rng(0).normal(size=(6, topology.column_count))
+    each = [member.predict_outputs(inputs) for member in members]
+    assert np.array_equal(qn.Committee(members).member_outputs(inputs), each)

@@ -5,6 +5,7 @@ Topology + parameters -> outputs, margins, accuracy, a file.
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,7 @@ from qubonn.checks import (
     require_matrix,
     require_real_matrix,
     require_real_vector,
+    require_spin_matrix,
     require_spins,
 )
 from qubonn.encoding import Reading
@@ -85,6 +87,28 @@ class BinaryNetwork:
         weight_count = require_topology(topology).weight_count
         spins = 2 * generator.integers(2, size=weight_count + topology.neuron_count) - 1
         return cls(topology, *topology.with_known(spins[:weight_count], spins[weight_count:]))
+
+    @classmethod
+    def of_rows(
+        cls, topology: Topology, weight_spins: SpinMatrix, bias_spins: SpinMatrix
+    ) -> "Iterator[BinaryNetwork]":
+        """Yield a network for each row of weights and of biases; all rows are checked at once."""
+        size = {"columns": topology.neuron_count, "rows": len(weight_spins)}
+        count = topology.weight_count
+        weights = require_spin_matrix("weight_spins", weight_spins, columns=count, of="weight")
+        biases = require_spin_matrix("bias_spins", bias_spins, of="non-input node", **size)
+        has_known = topology.known_weights.any() or topology.known_biases.any()
+        for row in zip(weights, biases, strict=True):
+            if has_known:
+                yield cls(topology, *row)
+                continue
+            network = object.__new__(cls)
+            object.__setattr__(network, "topology", topology)
+            for name, spins in zip(("weight_spins", "bias_spins"), row, strict=True):
+                own = spins.copy()  # else one network would keep all rows in memory
+                own.setflags(write=False)
+                object.__setattr__(network, name, own)
+            yield network
 
     def forward(self, inputs: ArrayLike) -> ForwardPass:
         """Run every example through the network; inputs are real and binarised by the sign rule.

@@ -158,6 +158,41 @@ def run_forward(
     return ForwardPass(spins, sums, topology.output_count)
 
 
+def outputs_of_many(
+    topology: Topology, weights: SpinMatrix, biases: SpinMatrix, input_spins: SpinMatrix
+) -> SpinMatrix:
+    """Return the outputs of networks of one topology, a row of parameters each, side by side.
+
+    Networks x examples x outputs. For many small networks on a few examples this is much faster
+    than one network after the other.
+    """
+    levels = _arcs_of_levels(topology, ())
+    widest = max((len(nodes) * len(sources) for nodes, sources, _, _ in levels), default=0)
+    pieces = chunks(len(weights), 2 * widest + len(input_spins) * topology.node_count)
+    return np.concatenate(
+        [_outputs(topology, levels, weights[rows], biases[rows], input_spins) for rows in pieces]
+    )
+
+
+def _outputs(
+    topology: Topology,
+    levels: list[tuple[IntVector, ...]],
+    weights: SpinMatrix,
+    biases: SpinMatrix,
+    input_spins: SpinMatrix,
+) -> SpinMatrix:
+    spins = np.ones((len(weights), len(input_spins), topology.node_count), dtype=np.float32)
+    spins[:, :, : topology.column_count] = input_spins
+    thresholds = threshold_sums(topology, weights, biases)[:, np.newaxis]
+    for nodes, sources, place, weight_of in levels:
+        matrix = np.zeros((len(sources) * len(nodes), len(weights)), dtype=np.float32)
+        np.add.at(matrix, place, weights.T[weight_of])
+        matrices = np.moveaxis(matrix.reshape(len(sources), len(nodes), -1), 2, 0)
+        sums = spins[:, :, sources] @ matrices + thresholds[:, :, nodes - topology.input_count]
+        spins[:, :, nodes] = sign(sums)
+    return spins[:, :, topology.outputs.start :].astype(np.int8)
+
+
 def is_worth_packing(topology: Topology, example_count: int, member_count: int = 1) -> bool:
     """Return whether prediction in bits pays; small work is done before the kernels are loaded."""
     work, loaded = topology.arc_count * example_count * member_count, packed_network.has_run

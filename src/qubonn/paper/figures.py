@@ -185,26 +185,41 @@ def draw_dropout(summary: StudySummary) -> "Figure":
     return _figure(_panels(summary, summary.networks), panel, legend, ylabel="accuracy")
 
 
+_BOXES = (
+    "boxes show median and quartiles, whiskers least and most. Grey: training accuracy, mean and "
+    "range. Orange: the paper's mean test accuracy"
+)
+_DOTS = (
+    "a dot for each pair that occurs, darker where there are more runs. Line and band: mean "
+    "accuracy and its 95 % interval"
+)
 _PICTURES: dict[str, list[tuple[str, str, "Callable[[StudySummary], Figure]"]]] = {
     "architectures": [
-        ("boxes", "Test and training accuracy of all networks",
+        ("boxes", f"Test accuracy of each network over all runs: {_BOXES}",
          partial(draw_boxes, varied="network")),
-        ("histograms", "Histograms of test accuracy, networks {shown}", draw_histograms),
-        ("draws", "The same networks on five draws of test images", draw_draws),
+        ("histograms", "How many runs reach which test accuracy, networks {shown}. Dashed: our "
+         "mean; dotted: the paper's", draw_histograms),
+        ("draws", "Mean test accuracy of each network on five draws of 40 test images (dots) and "
+         "on all 1,200 images (lines): only the images differ. Diamonds: the paper's mean",
+         draw_draws),
     ],
     "margins": [
-        ("boxes", "Test and training accuracy against gamma, networks {networks}",
+        ("boxes", f"Test accuracy against gamma, networks {{networks}}: {_BOXES}",
          partial(draw_boxes, varied="margin_strength")),
-        ("feasibility", "Test accuracy of feasible and infeasible runs", draw_feasibility),
-        ("committees", "Mean test accuracy of single networks and committees", draw_committees),
-        ("s-plain", "Test accuracy against S1 and S2, network 10 without margins",
+        ("feasibility", "Test accuracy against gamma, networks {networks}: blue, runs whose state "
+         "satisfies every constraint; orange, all other runs", draw_feasibility),
+        ("committees", "Mean test accuracy against gamma, networks {networks}: the paper's, and "
+         "ours of the network of lowest energy, of the best feasible network and of the vote of "
+         "all feasible networks of a run", draw_committees),
+        ("s-plain", f"Test accuracy of network 10 with gamma 0 against S1 and S2: {_DOTS}",
          partial(draw_margins_against_accuracy, strengths=(0.0,))),
-        ("s", "Test accuracy against S1 and S2, network 10 with gamma 0, 0.01 and 0.02",
+        ("s", f"Test accuracy of network 10 with gamma 0, 0.01 and 0.02 against S1 and S2: {_DOTS}",
          partial(draw_margins_against_accuracy, strengths=(0.0, 0.01, 0.02))),
     ],
     "dropout": [
-        ("boxes", "Test accuracy (boxes) and training accuracy (squares) with dropout, networks "
-         "{networks}; dashed: median test accuracy without dropout", draw_dropout),
+        ("boxes", "Test accuracy (boxes) and training accuracy (squares and lines, mean and range) "
+         "by learning rate and number of dropped hidden neurons, networks {networks}. Dashed: "
+         "median test accuracy without dropout", draw_dropout),
     ],
 }  # fmt: skip
 

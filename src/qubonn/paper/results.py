@@ -19,6 +19,7 @@ from qubonn.experiments.study import canonical
 from qubonn.experiments.tables import Cell, ResultTable, means_table, plain_name, read_versions
 from qubonn.formulation import TrainingProblem
 from qubonn.paper.comparison import SettingSummary, StudySummary
+from qubonn.paper.diagrams import diagrams
 from qubonn.paper.published import MEASURES, published, published_counts, topology
 from qubonn.paper.studies import STUDIES
 
@@ -254,7 +255,7 @@ def report_of(stores: Sequence[Store]) -> Report:
     )
     overview = [agreement_table(summaries), making_table(summaries)] if summaries else []
     sections = [Section("overview", "Overview", overview)]
-    sections.append(Section("table1", "Networks", [counts_table()]))
+    sections.append(Section("table1", "Networks", [counts_table(), *diagrams()]))
     for name, title in STUDIES.items():
         some = [one for one in summaries if one.study.name == name]
         if some:

@@ -24,6 +24,7 @@ from qubonn.formulation import TrainingProblem
 from qubonn.network.forward import sign
 from qubonn.paper.published import published, topology
 from qubonn.samplers import SimulatedAnnealing, TunedAnnealing, tune
+from qubonn.samplers.tuning import mean_energy
 from qubonn.stopping import Stop
 from qubonn.training import Dropout, TrainingResult, train, train_with_dropout
 
@@ -51,9 +52,9 @@ class PaperStudy(Study):
     reward for margins (tab:som-summary), "dropout" networks 10 and 12 after Algorithm 1
     (tab:dropout-results-summary).
 
-    Engine "paper" anneals the QUBO; temperatures are tuned "once" for each setting, or in "each"
-    run. Engine "native" is `LiftedAnnealing`. Networks are tested on the images of the first of
-    `data_seeds`; the others show the effect of that draw.
+    Engine "paper" anneals the QUBO; Nelder-Mead looks for temperatures of low mean energy, "once"
+    for each setting or in "each" run. Engine "native" is `LiftedAnnealing`. Networks are tested on
+    the images of the first of `data_seeds`; the others show the effect of that draw.
     """
 
     engine: EngineName
@@ -102,7 +103,9 @@ class PaperStudy(Study):
         first, second = _two_seeds(seed)
         count = self.evaluation_count
         qubo = self.problem(setting, first).qubo()
-        found = tune(qubo, self._solver({}), evaluation_count=count, seed=second)
+        found = tune(
+            qubo, self._solver({}), evaluation_count=count, objective=mean_energy, seed=second
+        )
         if len(found.trials) < count:
             raise KeyboardInterrupt
         record: Record = {
@@ -166,7 +169,8 @@ class PaperStudy(Study):
         annealer = SimulatedAnnealing(**sizes, **temperatures, thread_count=1)
         if self.tune == "once":
             return annealer
-        return TunedAnnealing(annealer=annealer, evaluation_count=self.evaluation_count)
+        count = self.evaluation_count
+        return TunedAnnealing(annealer=annealer, evaluation_count=count, objective=mean_energy)
 
 
 def study_of(name: str, engine: EngineName, *, tune: Tune = "once", seed: int = 0) -> PaperStudy:
@@ -244,7 +248,7 @@ def measure(result: TrainingResult, images: TwoPixelImages) -> Record:
     committee, feasible_count = result.committee(), len(result.feasible_networks)
     drawn = images.inputs[images.drawn]
     draws = images.accuracies(network.predict_outputs(drawn))
-    answers = np.stack([member.predict_outputs(drawn) for member in committee.members])
+    answers = committee.member_outputs(drawn)
     best, small, whole = (
         images.accuracies(sign(answers[:size].sum(axis=0, dtype=np.int64)))
         for size in (1, SMALL_COMMITTEE, None)

@@ -31,6 +31,11 @@ def mean_of_best_percent(samples: Samples) -> float:
     return float(np.mean(samples.energies[:count]))
 
 
+def mean_energy(samples: Samples) -> float:
+    """Mean energy of all replicas: less noise than of the best, so the search gets further."""
+    return float(np.mean(samples.energies))
+
+
 @dataclass(frozen=True)
 class Trial:
     """One anneal of a tuning: temperatures, objective, lowest energy, whether it ran to its end."""

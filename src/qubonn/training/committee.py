@@ -19,7 +19,7 @@ from qubonn.inference import PackedNetwork
 from qubonn.network import BinaryNetwork, Summary
 from qubonn.network.binary_network import layered_arrays
 from qubonn.network.files import parameters_of
-from qubonn.network.forward import decide, is_worth_packing
+from qubonn.network.forward import decide, is_worth_packing, outputs_of_many
 from qubonn.network.robustness import Robustness, robustness_of
 from qubonn.network.summary import accuracy, summarise
 from qubonn.storage import write_arrays
@@ -67,6 +67,15 @@ class Committee:
             return packed.votes(matrix) if self.reading == "signs" else packed.output_sums(matrix)
         members = (member.forward(matrix).votes(self.reading) for member in self.members)
         return reduce(np.add, members)
+
+    def member_outputs(self, inputs: ArrayLike) -> NDArray[np.int8]:
+        """Return the outputs of every member: members x examples x outputs."""
+        topology, spins = self.members[0].topology, self.members[0].input_spins(inputs)
+        if is_worth_packing(topology, len(spins)):
+            return np.stack([member.predict_outputs(spins) for member in self.members])
+        weights = np.stack([member.weight_spins for member in self.members])
+        biases = np.stack([member.bias_spins for member in self.members])
+        return outputs_of_many(topology, weights, biases, spins)
 
     def packed(self, *, thread_count: int | None = None) -> PackedNetwork:
         """Return all members at one bit a weight, for votes only, by default on all cores."""

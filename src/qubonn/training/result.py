@@ -85,8 +85,10 @@ class TrainingResult:
     def of(cls, found: Solutions, solver: str) -> "TrainingResult":
         """Keep each network of a run once, in the order of the run."""
         row_of: dict[BinaryNetwork, int] = {}
-        for row in range(len(found)):
-            row_of.setdefault(found.network(row), row)
+        parameters = found.weight_spins, found.bias_spins
+        networks = BinaryNetwork.of_rows(found.problem.topology, *parameters)
+        for row, network in enumerate(networks):
+            row_of.setdefault(network, row)
         rows = list(row_of.values())
         return cls(
             found.problem,
@@ -215,8 +217,9 @@ class TrainingResult:
         """Without cycles a network is feasible exactly if its forward pass gives the outputs."""
         if not self.problem.topology.is_acyclic:
             return tuple(n for n, one in enumerate(self.certificates) if one.is_feasible)
-        data = self.problem.input_spins, self.problem.output_spins
-        return tuple(n for n, one in enumerate(self.networks) if one.accuracy(*data) == 1)
+        answers = Committee(self.networks).member_outputs(self.problem.input_spins)
+        is_right = (answers == self.problem.output_spins).all(axis=(1, 2))
+        return tuple(np.flatnonzero(is_right).tolist())
 
     def _answers(self, numbers: list[int]) -> NDArray[np.int8]:
         """Outputs of each network on every training input with one input inverted, as rows."""
