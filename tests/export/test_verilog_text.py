@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import qubonn as qn
-from qubonn.export.verilog_text import RESERVED, module_name
+from qubonn.export.verilog_text import BLOCK, RESERVED, module_name
 
 
 @given(st.text(max_size=40))
@@ -32,3 +32,13 @@ def test_a_pipeline_has_registers_and_a_combinational_circuit_has_none() -> None
     assert registers
     used = set(re.findall(r"\bn\d+_\d+", source))
     assert used == registers
+
+
+def test_registers_are_assigned_in_short_blocks() -> None:
+    network = qn.BinaryNetwork.random(qn.Topology.dense(300, 6, 2), seed=0)
+    source = qn.to_verilog(network, style="pipelined")
+    blocks = re.findall(r"^always @\(posedge clk\) begin\n(.*?)^end$", source, re.M | re.S)
+    sizes = [len(block.splitlines()) for block in blocks]
+    assert len(sizes) > 1
+    assert set(sizes[:-1]) == {BLOCK}
+    assert 0 < sizes[-1] <= BLOCK

@@ -8,6 +8,7 @@ from qubonn.export.c_text import comment, identifier
 from qubonn.export.netlist import COUNT, Bits, Netlist, Operation
 
 STAGE_DEPTH = 2  # counters, one after the other, between two registers
+BLOCK = 128  # assignments of an always block: yosys takes quadratic time to read one
 RESERVED = """
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic
 before begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle
@@ -77,7 +78,7 @@ def pipelined(netlist: Netlist, source: str, name: str) -> tuple[list[str], int,
     last = max((stages[bits.operation] for bits in netlist.results.values()), default=0)
     printed = _Printed(netlist, source, name, stages, last + 1)
     declared, moved = printed.registers()
-    bits = sum(netlist.operations[n].width * count for n, count in printed.delays.items())
+    bits = sum(sum(own.values()) for own in printed.delays.values())
     return [*declared, *printed.lines, *moved], last + 1, bits
 
 
@@ -104,7 +105,8 @@ class _Printed:
     ) -> None:
         self.netlist, self.source, self.name = netlist, source, name
         self.stages = stages or [0] * len(netlist.operations)
-        self.delays: dict[int, int] = defaultdict(int)  # registers after an operation
+        # registers after each bit of an operation; synthesis leaves out those that nothing reads
+        self.delays: dict[int, dict[int, int]] = defaultdict(dict)
         self.lines: list[str] = []
         for number, operation in enumerate(netlist.operations[1:], start=1):
             if operation.arguments:
@@ -130,12 +132,14 @@ class _Printed:
     def registers(self) -> tuple[list[str], list[str]]:
         """Return registers that delay results until the stages that use them, and what they do."""
         declared, moved = [], []
-        for number, count in sorted(self.delays.items()):
+        for number, own in sorted(self.delays.items()):
             width = self.netlist.operations[number].width
-            names = [self._name(number, delay) for delay in range(count + 1)]
+            names = [self._name(number, delay) for delay in range(max(own.values()) + 1)]
             declared.append(f"reg {bounds(width)}{', '.join(names[1:])};")
             moved += [f"    {new} <= {old};" for old, new in pairwise(names)]
-        return declared, ["always @(posedge clk) begin", *moved, "end"]
+        blocks = [moved[start : start + BLOCK] for start in range(0, len(moved), BLOCK)]
+        head, end = "always @(posedge clk) begin", "end"
+        return declared, [line for block in blocks for line in (head, *block, end)]
 
     def _shown(self, bits: Bits, stage: int) -> str:
         operation = self.netlist.operations[bits.operation]
@@ -144,7 +148,9 @@ class _Printed:
             return flipped[operation.text] if bits.is_inverted else operation.text
         delay = stage - self.stages[bits.operation]
         if delay:
-            self.delays[bits.operation] = max(self.delays[bits.operation], delay)
+            known = self.delays[bits.operation]
+            for bit in range(operation.width) if bits.bit is None else (bits.bit,):
+                known[bit] = max(known.get(bit, 0), delay)
         name = self._name(bits.operation, delay)
         if bits.bit is not None and operation.width > 1:
             name = f"{name}[{bits.bit}]"
