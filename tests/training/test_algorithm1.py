@@ -290,11 +290,10 @@ def test_any_solver_of_either_view_trains_and_a_weak_field_keeps_it_feasible(
 
 
 def test_dimod_samplers_train_too() -> None:
-    from dwave.samplers import SimulatedAnnealingSampler
-
+    samplers = pytest.importorskip("dwave.samplers")
     xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
     problem = qn.TrainingProblem(qn.Topology.dense(2, 3, 1), xor, [[-1], [1], [1], [-1]])
-    sampler = SimulatedAnnealingSampler()
+    sampler = samplers.SimulatedAnnealingSampler()
     result = qn.train_with_dropout(
         problem,
         qn.Dropout(dropped_hidden=1, iteration_count=2),
