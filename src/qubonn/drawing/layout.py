@@ -145,7 +145,8 @@ def _distances(topology: "Topology") -> IntVector:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import dijkstra
 
-    ends = topology.source_of, topology.target_of
+    # SciPy 1.13 needs 32-bit indices here
+    ends = topology.source_of.astype(np.int32), topology.target_of.astype(np.int32)
     graph = coo_array((np.ones(topology.arc_count), ends), shape=(topology.node_count,) * 2)
     starts = range(max(topology.input_count, 1))
     steps = dijkstra(graph.tocsr(), indices=starts, unweighted=True, min_only=True)
