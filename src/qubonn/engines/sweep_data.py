@@ -101,7 +101,7 @@ class InputShifts:
     >>> shifts.copy_count
     9
     >>> spins = np.array([[1, -1, -1, -1], [-1, -1, 1, -1]], np.int8)
-    >>> shifts.copies(spins, np.array([1, 9]))  # the second image, and the first, moved to the left
+    >>> shifts.copies(spins, np.array([1, 8]))  # the second image, and the first, moved to the left
     array([[-1, -1,  1, -1],
            [-1, -1, -1, -1]], dtype=int8)
     """
