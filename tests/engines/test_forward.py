@@ -126,6 +126,26 @@ def test_threads_that_share_the_neurons_of_a_replica_change_nothing(
     np.testing.assert_array_equal(one.energies, some.energies)
 
 
+def test_an_interrupt_within_a_turn_gives_energies_and_activations_of_the_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = problem_of_many_blocks(Topology.dense(20, 7, 3))
+    run, turns = threads.Crew.run, iter(range(5))
+
+    def interrupted(crew: threads.Crew, work: Any) -> None:
+        run(crew, work)
+        if next(turns) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threads, "most_threads", lambda wanted: wanted or 2)
+    monkeypatch.setattr(threads.Crew, "run", interrupted)
+    found = replace(SOFT, thread_count=2).solve(problem, seed=3)
+    assert found.stop is Stop.INTERRUPTED
+    assert found.energies.tolist() == pytest.approx(energies_of(problem, SOFT, found))
+    hidden = found.network().forward(problem.input_spins).activation_spins[:, 20:27]
+    np.testing.assert_array_equal(found.activation_spins[0][:, 20:27], hidden)
+
+
 @SOME_AT_ONCE
 def test_neurons_visited_at_once_do_not_see_the_flips_of_each_other(topology: Topology) -> None:
     problem = problem_of_many_blocks(topology).of_examples(slice(50 * LANES))  # whole blocks

@@ -246,7 +246,7 @@ class ForwardRun:
                         return stop
             return Stop.FINISHED
         except KeyboardInterrupt:
-            self._are_energies_known = False  # some replicas may have advanced since
+            self.is_all_seen = False  # a turn may be incomplete: a new forward pass completes it
             return Stop.INTERRUPTED
 
     def spans(self, last: int) -> Iterator[range]:
