@@ -81,11 +81,11 @@ def _with_shifts(
 ) -> ForwardAnnealing:
     """Return the engine for many images: what it sees grows to all their shifted copies.
 
-    To half of them with soft credit, which takes longer.
+    To a fifth of them with soft credit, which takes longer.
     """
     all_count, is_one_by_one = problem.example_count * noise.copy_count, engine.reading == "signs"
     has_soft_credit = engine.cost_for(problem).has_soft_credit
-    last = all_count // 2 if has_soft_credit else all_count
+    last = all_count // 5 if has_soft_credit else all_count
     engine = replace(
         engine,
         noise=noise,
