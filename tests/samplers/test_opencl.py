@@ -23,6 +23,10 @@ def _device() -> None:
         assert opencl.get_platforms()
     except Exception:
         pytest.skip("no driver for OpenCL")
+    try:
+        PackedQubo(qn.Qubo.of([], [], [], variable_count=1), device="gpu")
+    except RangeError as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.usefixtures("_device")

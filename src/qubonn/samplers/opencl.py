@@ -25,9 +25,14 @@ class OpenClSweeps:
         constants = [f"-DC{i}={float(getattr(streams, f'C{i}')).hex()}f" for i in range(6)]
         source = files("qubonn.samplers").joinpath("anneal.cl").read_text("utf-8")
         program = self.cl.Program(self._context, source)
-        self._kernel = self.cl.Kernel(
-            program.build(options=[f"-DFIELD={kind}", *constants]), "anneal"
-        )
+        try:
+            built = program.build(options=[f"-DFIELD={kind}", *constants])
+        except self.cl.RuntimeError as error:  # an old driver may not know a new processor
+            raise RangeError(
+                f'device="gpu" needs a driver that can compile for {self.name}; it says '
+                f'{str(error).splitlines()[0]:.200}: install a newer one, or use device="cpu"'
+            ) from error
+        self._kernel = self.cl.Kernel(built, "anneal")
         arrays = (order, lists.linear, lists.starts, lists.columns, lists.couplings)
         self._problem = [self._copy(array) for array in arrays]
         self._count, self._type = len(lists.linear), lists.linear.dtype
