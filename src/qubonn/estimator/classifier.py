@@ -89,8 +89,8 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Train also on each image shifted by up to this many pixels in each direction. "auto" is one
         pixel for at most 5,000 images and 4,000,000 pixels in all, with sides of 24 pixels or more,
         unless topology, dropout or solver are given; otherwise 0. Of more than 5,000 images no
-        copies are made: sweeps see growing batches of all copies. "auto" does this if all hidden
-        layers have 128 neurons or more. Members report on the original images.
+        copies are made: sweeps see growing batches of all copies. "auto" does this if there is one
+        hidden layer, of 128 neurons or more. Members report on the original images.
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
         get a threshold between any two; other columns get thresholds at quantiles, up to 31 per
@@ -390,7 +390,7 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dropout = dropout_for(self.dropout, encoding.topology)
         is_auto = isinstance(self.solver, str) and self.solver == "auto" and dropout is None
         is_usual = self.topology is None and is_auto
-        width = min(design.hidden, default=0)
+        width = design.hidden[0] if len(design.hidden) == 1 else 0  # deep networks gain little
         shift = shift_for(self.shifts, image_shape, count, is_usual=is_usual, width=width)
         calibration = NO_CALIBRATION
         if not is_new:
