@@ -145,12 +145,12 @@ class PackedExamples:
         replicas = self._with_room(replicas, len(tiles))
         replicas.spins[:, :input_count] = self._masks(tiles, input_count)
         if len(replicas.parameters) == 1:
-            one, piece = self.one(replicas, 0), FORWARD_BLOCKS
+            one = self.one(replicas, 0)
             self.threads.share(
                 lambda first, last, _: self._run_forward(one, tiles, first, last),
                 len(tiles),
                 self.thread_count,
-                most_at_once=piece,
+                most_at_once=FORWARD_BLOCKS,
             )
         else:
             self._for_each(replicas, lambda r, one: self._run_forward(one, tiles, 0, len(tiles)))
@@ -231,7 +231,7 @@ class PackedExamples:
             work = self.tables, (self.examples, prices), one, energy, part, scratch
             return int(self.kernels.anneal_replica(*work, shared, self.sums))
 
-        if crew is None:
+        if crew is None or crew.size == 1:
             return make(energy, schedule)
         for part, is_shared in _runs(schedule):
             if is_shared:
