@@ -14,7 +14,7 @@ from qubonn.errors import RangeError, ShapeError
 
 LEAST_SIDE = 24  # pixels; for smaller images one pixel is a large step
 MOST_IMAGES, MOST_PIXELS = 5_000, 4_000_000  # that "auto" makes copies of, one by one and in all
-WIDE = 128  # neurons of the hidden layer; narrower ones have no room for shifts of many images
+WIDE = 128  # neurons of each hidden layer; narrower ones have no room for shifts of many images
 
 
 def shift_for(
@@ -27,8 +27,8 @@ def shift_for(
 ) -> int:
     """Return the largest shift of images in pixels: `wanted`, or the choice of "auto".
 
-    "auto" is one pixel where that is worth its time and dense layers are trained as usual, else 0;
-    `width` is the size of the only hidden layer.
+    "auto" is one pixel where that is worth its time and layers are trained as usual, else 0;
+    `width` is the size of the smallest hidden layer, or 0 if a pixel is several spins.
 
     >>> shift_for("auto", (28, 28), 100, is_usual=True), shift_for("auto", None, 9, is_usual=True)
     (1, 0)

@@ -32,7 +32,7 @@ from qubonn.errors import RangeError, TopologyError
 from qubonn.topology import Topology
 from qubonn.topology.graph import first_with_equal_arcs
 
-CreditKind = Literal["auto", "exact", "soft"]
+CreditKind = Literal["auto", "exact", "soft", "layers"]
 MOST_BITS = 12  # of the fraction of a slope
 ORDERS = 64
 FINEST = 6  # bits of pushes below the unit
@@ -68,10 +68,14 @@ def require_credit(credit: object) -> None:
 
 
 def uses_soft_credit(topology: Topology, credit: CreditKind, *, is_soft: bool) -> bool:
-    """Whether pushes are passed down by slopes; "auto": where exact costs would take long."""
-    if credit == "exact" or (credit == "auto" and not is_soft):
+    """Whether pushes are passed down by slopes; "auto": where exact costs would take long.
+
+    "layers" is "auto" where a network is not trained layer by layer.
+    """
+    is_chosen = credit in ("auto", "layers")
+    if credit == "exact" or (is_chosen and not is_soft):
         return False
-    if credit == "auto":
+    if is_chosen:
         return _is_deep_or_shared(topology) and not why_exact(topology)
     if not is_soft:
         raise RangeError("credit='soft' needs a softness")

@@ -40,6 +40,7 @@ from qubonn.engines.forward_packing import (
     require_pairwise,
 )
 from qubonn.engines.forward_tables import LANES, VisitSchedule, temperature_groups
+from qubonn.engines.layerwise import grown, stages_of
 from qubonn.engines.sweep_data import GrowingBatches, InputNoise, InputShifts
 from qubonn.errors import RangeError
 from qubonn.formulation import Field, TrainingProblem
@@ -80,6 +81,9 @@ class ForwardAnnealing:
     neurons that depend on it, but passed down from the outputs by the slopes of soft neurons; leads
     are soft too (`output_softness` 1 unless given), and so are flips of shared weights. It is what
     deep networks and convolutions need, and what "auto" uses for them if neurons are soft.
+    With credit by "layers" each hidden layer is trained with outputs that read it directly, then
+    fixed, and its activations are the inputs of the next; energies reported are those of the layer
+    in training. Networks without such layers, and initial networks, are trained as with "auto".
 
     A sweep proposes every weight and bias once. Each layer, and the shared weights into it, have
     their own temperatures, measured on the problem; `hottest` and `coldest` scale them. With
@@ -164,12 +168,29 @@ class ForwardAnnealing:
         require_acyclic(problem.topology)
         if self.reading == "largest":
             require_pairwise(problem)
+        _require_room(problem, self)
+        if self.credit == "layers" and not initial_networks:
+            if isinstance(self.noise, InputNoise):
+                raise RangeError("credit='layers' needs noise=None or InputShifts")
+            if len(stages_of(problem.topology)) > 1:
+                return self._solve_by_layers(problem, seed, watch, report)
         if self.neurons_at_once > 1 and self.cost_for(problem).has_soft_credit:
             raise RangeError("neurons_at_once needs credit='exact'; this network has soft credit")
-        _require_room(problem, self)
         run = ForwardRun(problem, self, seed, initial_networks)
         stop = run.anneal(watch)
         return finished(lambda: run.found(stop, watch))
+
+    def _solve_by_layers(
+        self, problem: TrainingProblem, seed: int, watch: Watch, report: Report | None
+    ) -> Solutions:
+        networks, stop, sweeps = grown(problem, self, seed, watch, report)
+        settings = replace(self, replica_count=len(networks), noise=None, credit="exact")
+
+        def found() -> Solutions:
+            one = ForwardRun(problem, settings, seed, networks).found(stop, watch)
+            return replace(one, info={**one.info, "sweeps": sweeps})
+
+        return finished(found)
 
     def cost_for(self, problem: TrainingProblem) -> Cost:
         """Return the costs of outputs and margins for a problem of this size."""
@@ -408,8 +429,11 @@ def _measured_replicas(problem: TrainingProblem) -> int:
 
 def _require_room(problem: TrainingProblem, settings: ForwardAnnealing) -> None:
     topology, replica_count = problem.topology, settings.replica_count
-    count = problem.example_count * settings.cost_for(problem).copy_count
-    measured = count if settings.batches is None else min(count, settings.batches.first)
+    copies = problem.example_count * settings.cost_for(problem).copy_count
+    count = measured = copies
+    if settings.batches is not None:
+        count = min(copies, max(problem.example_count, settings.batches.last or copies))
+        measured = min(copies, settings.batches.first)
     pushes = 0
     if settings.cost_for(problem).has_soft_credit:
         pushes = 3 * topology.neuron_count + 5 * widest_group(topology)
@@ -421,5 +445,6 @@ def _require_room(problem: TrainingProblem, settings: ForwardAnnealing) -> None:
         + 10 * replica_count * (topology.weight_count + topology.neuron_count)
         + (replica_count * count + _measured_replicas(problem) * measured) * pushes
         + (2 if settings.noise is None else 7) * problem.example_count * topology.node_count
+        + copies * topology.input_count // 8
         + 40 * topology.arc_count,
     )

@@ -12,6 +12,7 @@ import numpy as np
 from qubonn.checks import IntVector, SpinMatrix, require_count
 from qubonn.encoding.shifts import copy_count, some_copies
 from qubonn.errors import RangeError, ShapeError
+from qubonn.network import BinaryNetwork
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,3 +129,18 @@ class InputShifts:
                 f"shape {self.shape} needs {prod(self.shape)} inputs; got {input_spins.shape[1]}"
             )
         return some_copies(input_spins, numbers, self.shape, self.pixels)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ShiftedActivations(InputShifts):
+    """Activations of trained `layers`, one after the other, for shifted copies of `images`."""
+
+    images: SpinMatrix
+    layers: tuple[BinaryNetwork, ...]
+
+    def copies(self, input_spins: SpinMatrix, numbers: IntVector) -> SpinMatrix:
+        """Return the activations for copies by their numbers; `input_spins` are not read."""
+        spins = super().copies(self.images, numbers)
+        for network in self.layers:
+            spins = network.predict_outputs(spins)
+        return spins

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from qubonn.encoding import Thermometer
 from qubonn.encoding.automatic import is_sparse, spin_blocks
 from qubonn.encoding.shifts import MOST_IMAGES, copy_count, shift_for, with_shifts
 from qubonn.errors import FitInterrupted, RangeError, TopologyError, Underfitted
-from qubonn.estimator.default_engine import compile_kernels
+from qubonn.estimator.default_engine import compile_kernels, hidden_sizes
 from qubonn.estimator.designs import (
     FEWEST,
     PLAIN,
@@ -88,9 +89,9 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     shifts : "auto" or int
         Train also on each image shifted by up to this many pixels in each direction. "auto" is one
         pixel for at most 5,000 images and 4,000,000 pixels in all, with sides of 24 pixels or more,
-        unless topology, dropout or solver are given; otherwise 0. Of more than 5,000 images no
-        copies are made: sweeps see growing batches of all copies. "auto" does this if there is one
-        hidden layer, of 128 neurons or more. Members report on the original images.
+        unless a Topology, dropout or solver is given; otherwise 0. Of more than 5,000 images no
+        copies are made: sweeps see growing batches of all copies. "auto" does this if every hidden
+        layer has 128 neurons or more. Members report on the original images.
     binariser : {"auto", "threshold", "thermometer"}, int or encoder
         How columns become spins. "auto": spins and bits are kept; columns of few distinct numbers
         get a threshold between any two; other columns get thresholds at quantiles, up to 31 per
@@ -390,8 +391,10 @@ class QuboClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dropout = dropout_for(self.dropout, encoding.topology)
         is_auto = isinstance(self.solver, str) and self.solver == "auto" and dropout is None
         is_usual = self.topology is None and is_auto
-        width = design.hidden[0] if len(design.hidden) == 1 else 0  # deep networks gain little
-        shift = shift_for(self.shifts, image_shape, count, is_usual=is_usual, width=width)
+        has_layers = is_usual or (isinstance(self.topology, str) and is_auto)
+        is_bit = image_shape is not None and encoding.topology.column_count == prod(image_shape)
+        width = min(hidden_sizes(encoding.topology), default=0) if is_bit else 0
+        shift = shift_for(self.shifts, image_shape, count, is_usual=has_layers, width=width)
         calibration = NO_CALIBRATION
         if not is_new:
             shift = self._kept_shift(encoding.topology, shift, is_image=image_shape is not None)

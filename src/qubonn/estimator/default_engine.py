@@ -11,6 +11,7 @@ import numpy as np
 from qubonn.encoding import Reading
 from qubonn.engines import ForwardAnnealing, GrowingBatches, InputShifts
 from qubonn.engines.credit import CreditKind, uses_soft_credit
+from qubonn.engines.layerwise import stages_of
 from qubonn.formulation import TrainingProblem
 from qubonn.topology import Topology
 
@@ -19,19 +20,20 @@ from qubonn.topology import Topology
 SWEEPS, QUENCH_SWEEPS = 40, 5
 FEW = 40  # examples; with fewer, members of a committee keep a little heat
 HOTTEST, COLDEST = 0.03, 0.3  # factors of the measured temperatures; soft neurons need little heat
-# With soft credit: factors of softness and lead, least values, a factor of both temperatures.
-DEEP_SOFTNESS, DEEP_LEAD, LEAST_DEEP = 1.35, 1.95, (0.9, 4.2)
-SHARED_SOFTNESS, LEAST_SHARED = 2.1, 0.9  # of convolutions
-CREDIT_HEAT, CREDIT_SWEEPS = 0.33, 20
-CREDIT_WIDTH = 48  # neurons in every hidden layer; in narrower ones exact credit is better
+LEAST_SOFTNESS = 0.5
+# Networks that are trained layer by layer, and others with soft credit; convolutions.
+LAYER_WIDTH = 32  # neurons in every hidden layer; in narrower ones exact credit is better
+DEEP_SOFTNESS, SHARED_SOFTNESS = 1.35, 2.1  # factors
+DEEP_LEAD, LEAST_DEEP = 1.95, (0.9, 4.2)  # without layers: a factor, least softness and lead
+CREDIT_HEAT, CREDIT_SWEEPS = 0.33, 20  # factor of both temperatures
 MANY = 10_000  # examples; from there on sweeps see batches
 FIRST_BATCH = 5_000
 MANY_HEAT = (
     0.1  # factor of both temperatures, with soft credit or shifts; fewer flips take less time
 )
-# Of images shifted in each sweep, which grow to all copies: sweeps, lead, softness of leads, and
-# neurons visited at once, where they are at most this part of a layer.
-SHIFTED_SWEEPS, SHIFTED_LEAD, SOFT_LEADS, (AT_ONCE, PART) = 40, 1.0, 1.0, (4, 1 / 16)
+# Of images shifted in each sweep, which grow to all copies: lead, softness of leads, and neurons
+# visited at once, where they are at most this part of a layer.
+SHIFTED_LEAD, SOFT_LEADS, (AT_ONCE, PART) = 1.0, 1.0, (4, 1 / 16)
 MOST_LEAD = 0.8  # of the number of arcs into an output; the largest possible lead is twice that
 CAP = 0.75  # of rewarded margins, in roots of the number of arcs into a hidden neuron
 
@@ -51,14 +53,18 @@ def engine_for(
     topology = problem.topology
     all_count = max(problem.example_count, round(float(problem.weight_of_example.sum())))
     count, is_shifted = all_count // copy_count, copy_count > 1
-    softness, lead = _softness_and_lead(count, is_alone=is_alone, is_shifted=is_shifted)
+    credit, is_shared = _credit_for(topology), topology.weight_count < topology.arc_count
+    factor = SHARED_SOFTNESS if is_shared else DEEP_SOFTNESS
+    softness, lead = _softness_and_lead(
+        count, is_alone=is_alone, is_shifted=is_shifted, factor=1 if credit == "exact" else factor
+    )
     last, heat, sweeps = max(FIRST_BATCH, all_count // 2), 1.0, SWEEPS
-    is_wide = min(_hidden_sizes(topology), default=0) >= CREDIT_WIDTH
-    credit: CreditKind = "auto" if is_wide else "exact"
-    if uses_soft_credit(topology, credit, is_soft=True):
-        is_shared = topology.weight_count < topology.arc_count
-        heat, sweeps = CREDIT_HEAT if all_count <= MANY else MANY_HEAT, CREDIT_SWEEPS
-        softness, lead = _with_credit(softness, lead, is_shared=is_shared)
+    if credit == "soft" and not is_shared:
+        softness, lead = max(softness, LEAST_DEEP[0]), max(DEEP_LEAD * lead, LEAST_DEEP[1])
+    if credit == "soft" or is_shared:
+        heat, sweeps = CREDIT_HEAT, CREDIT_SWEEPS
+    if credit != "exact" and all_count > MANY:
+        heat = MANY_HEAT
     engine = ForwardAnnealing(
         replica_count=1,
         sweep_count=min(20, max(5, count // 5)) if is_shifted else sweeps,
@@ -81,11 +87,12 @@ def _with_shifts(
 ) -> ForwardAnnealing:
     """Return the engine for many images: what it sees grows to all their shifted copies.
 
-    To a fifth of them with soft credit, which takes longer.
+    To a fifth of them where weights are shared or credit is soft, which takes longer.
     """
-    all_count, is_one_by_one = problem.example_count * noise.copy_count, engine.reading == "signs"
-    has_soft_credit = engine.cost_for(problem).has_soft_credit
-    last = all_count // 5 if has_soft_credit else all_count
+    topology, is_one_by_one = problem.topology, engine.reading == "signs"
+    is_slow = engine.credit == "soft" or topology.weight_count < topology.arc_count
+    last = problem.example_count * noise.copy_count // (5 if is_slow else 1)
+    at_once = int(np.clip(PART * min(hidden_sizes(topology), default=0), 1, AT_ONCE))
     engine = replace(
         engine,
         noise=noise,
@@ -93,12 +100,11 @@ def _with_shifts(
         batches=GrowingBatches(first=min(FIRST_BATCH, last), last=last),
         hottest=MANY_HEAT * HOTTEST,
         coldest=MANY_HEAT * COLDEST,
+        neurons_at_once=1 if is_slow else at_once,
     )
-    if has_soft_credit:
+    if engine.credit == "soft" or is_one_by_one:
         return engine
-    at_once = int(np.clip(PART * min(_hidden_sizes(problem.topology), default=0), 1, AT_ONCE))
-    lead = None if is_one_by_one else target_margin(problem.topology, SHIFTED_LEAD)
-    return replace(engine, sweep_count=SHIFTED_SWEEPS, target_margin=lead, neurons_at_once=at_once)
+    return replace(engine, target_margin=target_margin(topology, SHIFTED_LEAD))
 
 
 def target_margin(topology: Topology, lead: float) -> int:
@@ -107,13 +113,15 @@ def target_margin(topology: Topology, lead: float) -> int:
     return max(2, 2 * round(min(lead * root, MOST_LEAD * root**2) / 2))
 
 
-def _softness_and_lead(count: int, *, is_alone: bool, is_shifted: bool) -> tuple[float, float]:
+def _softness_and_lead(
+    count: int, *, is_alone: bool, is_shifted: bool, factor: float = 1.0
+) -> tuple[float, float]:
     """Return how soft neurons are, and the right class's lead in roots of an output's arcs.
 
     The fewer examples, the softer. A network that predicts alone needs larger leads on few examples
     than one of many that vote. Shifted copies of each example need less of both.
     """
-    softness = max(0.5, 3.0 * pow(count, -0.2))
+    softness = max(LEAST_SOFTNESS, factor * 3.0 * pow(count, -0.2))
     lead = max(1.4, (13.5 if is_alone else 10.0) * pow(count, -0.23))
     if not is_shifted:
         return softness, lead
@@ -122,14 +130,16 @@ def _softness_and_lead(count: int, *, is_alone: bool, is_shifted: bool) -> tuple
     return (1.3 * softness, 0.85 * lead) if count < FEW else (softness, 0.65 * lead)
 
 
-def _with_credit(softness: float, lead: float, *, is_shared: bool) -> tuple[float, float]:
-    """Return softness and lead for deep networks, or for those that share weights."""
-    if is_shared:
-        return max(SHARED_SOFTNESS * softness, LEAST_SHARED), lead
-    return max(DEEP_SOFTNESS * softness, LEAST_DEEP[0]), max(DEEP_LEAD * lead, LEAST_DEEP[1])
+def _credit_for(topology: Topology) -> CreditKind:
+    """Return how costs reach the hidden layers."""
+    if min(hidden_sizes(topology), default=0) < LAYER_WIDTH:
+        return "exact"
+    if len(stages_of(topology)) > 1:
+        return "layers"
+    return "soft" if uses_soft_credit(topology, "auto", is_soft=True) else "exact"
 
 
-def _hidden_sizes(topology: Topology) -> list[int]:
+def hidden_sizes(topology: Topology) -> list[int]:
     """Return the numbers of neurons of hidden layers, or of levels without layers."""
     if topology.layer_shapes is not None:
         return [prod(shape) for shape in topology.layer_shapes[1:-1]]
