@@ -257,6 +257,7 @@ class SoftCredit:
         self.tables = credit_of(topology, prices, cap << self.finer, self.finer)
         self.top = int(self.tables.level_of.max(initial=0))
         self.pushes: list[Any] = []
+        self.few: list[Any] = []
 
     @property
     def group_count(self) -> int:
@@ -289,6 +290,8 @@ class SoftCredit:
                 self.passes.new_pushes(neurons, blocks, counts, self.topology.output_count, widest)
                 for _ in range(replica_count)
             ]
+        if len(self.few) != replica_count:
+            self.few = [None] * replica_count
         for one in self.pushes:
             one.stale[:], one.changed[:] = self.top, 0
 
@@ -297,8 +300,7 @@ class SoftCredit:
     ) -> None:
         """Make the visits of a schedule in one replica."""
         scratch = self._scratch(wiring, one, flip_costs)
-        room = -(-one.spins.shape[1] // FEW)
-        few = self.passes.new_few(one, task[0], self.topology.output_count, room)
+        few = self._few(number, one, task[0])
         examples, prices = task
         finer = self.finer
         of_hidden = (
@@ -312,6 +314,22 @@ class SoftCredit:
         state = one, self.pushes[number], few
         tables, widths = (wiring, self.tables), self.widths(prices)
         self.kernels.anneal_by_credit(tables, task, of_hidden, widths, state, schedule, scratch)
+
+    def _few(self, number: int, one: Any, examples: Any) -> Any:
+        """Return room for copies of a few examples of one replica, the same until it is too small.
+
+        The kernels touch only what they need of it, which takes longer where the memory is new.
+        """
+        room, found = -(-one.spins.shape[1] // FEW), self.few[number]
+        if found is None or found.replica.spins.shape[1] < room:
+            found = self.passes.new_few(one, examples, self.topology.output_count, room)
+        self.few[number] = found = found._replace(
+            replica=one._replace(counts=found.replica.counts, spins=found.replica.spins),
+            examples=examples._replace(
+                wanted=found.examples.wanted, is_real=found.examples.is_real
+            ),
+        )
+        return found
 
     def _scratch(self, wiring: Any, replica: Any, flip_costs: Integers) -> Any:
         """Return the work arrays of visits, with thresholds for all numbers of a group."""
