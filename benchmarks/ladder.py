@@ -56,7 +56,7 @@ ROWS = {
     "784-501-501-10": Row(
         "fc(501)+fc(501)", "97.4 to 97.7, message passing (Lucibello and others 2022)", 98.0
     ),
-    "convolutions": Row("conv(7x7x32, stride=2)+conv(5x5x64, stride=2)", "90, p-bit machine", 98.8),
+    "convolutions": Row("conv(7x7x32, stride=2)+conv(5x5x96, stride=2)", "90, p-bit machine", 98.8),
     "committee": Row("fc(512)", "99.0, straight-through, 3 x 4096", 99.1, 10),
 }
 

@@ -107,11 +107,23 @@ def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sum
                     neuron, own = wiring.order[number], member_of(scratch, number - first)
                     energy += propose_own(tables, examples, sums, prices, replica, neuron, own)
             if phases & FINISH:
+                blocks = len(examples.is_real)
+                first_block = schedule.rank * blocks // schedule.thread_count
+                last_block = (schedule.rank + 1) * blocks // schedule.thread_count
+                changed = member_of(scratch, schedule.rank).changed
                 for number in range(first, last):
                     neuron, own = wiring.order[number], member_of(scratch, number - first)
                     if cones.starts[neuron] < cones.starts[neuron + 1]:
                         make_change(
-                            wiring, cones, replica, neuron, NO_WEIGHT, own.before, own.changed
+                            wiring,
+                            cones,
+                            replica,
+                            neuron,
+                            NO_WEIGHT,
+                            own.before,
+                            changed,
+                            first_block,
+                            last_block,
                         )
                     if wiring.with_threshold[neuron] and not len(own.flip_costs):
                         energy += visit_with_threshold(
@@ -588,6 +600,8 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
     if np.float32(change) > threshold:
         return 0
     all_lanes = spins[len(spins) - 1]
-    make_change(wiring, cones, replica, owner, weight, all_lanes, scratch.changed)
+    make_change(
+        wiring, cones, replica, owner, weight, all_lanes, scratch.changed, 0, len(all_lanes)
+    )
     replica.parameters[weight] = ~replica.parameters[weight]
     return change

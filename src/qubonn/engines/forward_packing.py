@@ -224,21 +224,22 @@ class PackedExamples:
             task = self.examples, prices
             self.credit.anneal(self.wiring, task, number, one, schedule, costs)
             return 0
-        scratch = self.kernels.new_scratch(self.wiring, one, costs, self.at_once)
+        size = 1 if crew is None else crew.size
+        scratch = self.kernels.new_scratch(self.wiring, one, costs, max(self.at_once, size))
         shared = self.wiring.shared if len(self.wiring.shared) else None
 
         def make(energy: int, part: VisitSchedule) -> int:
             work = self.tables, (self.examples, prices), one, energy, part, scratch
             return int(self.kernels.anneal_replica(*work, shared, self.sums))
 
-        if crew is None or crew.size == 1:
+        if size == 1:
             return make(energy, schedule)
         for part, is_shared in _runs(schedule):
             if is_shared:
-                of_threads = part._replace(phases=PROPOSE, thread_count=crew.size)
                 make(energy, part._replace(phases=BEGIN))
-                crew.run(lambda rank, some=of_threads: make(0, some._replace(rank=rank)))
-                make(energy, part._replace(phases=FINISH))
+                for phase in (PROPOSE, FINISH):
+                    own = part._replace(phases=phase, thread_count=crew.size)
+                    crew.run(lambda rank, some=own: make(0, some._replace(rank=rank)))
             else:
                 energy = make(energy, part)
         return energy
