@@ -238,6 +238,15 @@ def test_layers_share_the_time() -> None:
     assert max(parts) > sizes[0] / sizes.sum()
 
 
+def test_layers_without_time_are_trained_on_a_few_examples() -> None:
+    problem = one_hot(Topology.dense(12, 16, 16, 3), count=600)
+    found = replace(ENGINE, sweep_count=10**5).solve(problem, time_limit=1e-6)
+    votes = found.network().pre_activations(problem.input_spins)[:, -3:]
+    right = votes.argmax(axis=1) == problem.output_spins.argmax(axis=1)
+    assert found.stop is Stop.TIME_LIMIT
+    assert right.mean() > 0.7
+
+
 def test_depth_learns_what_width_learns() -> None:
     from sklearn.datasets import load_digits
 

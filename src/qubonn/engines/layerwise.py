@@ -22,8 +22,8 @@ from qubonn.topology import Topology
 # Activations of layers below are clearer on the training examples than on new ones, so later
 # layers are softer and have a larger target. Set on MNIST and digits; see docs/engines.md.
 LATER_SOFTNESS, LATER_TARGET = 4 / 3, 1.5
-LEAST_SECONDS = 1e-3
-HURRIED = 5_000  # examples to train the layers that are left after an interruption
+LEAST_SECONDS, FEWEST_SWEEPS = 1e-3, 2  # of a layer
+HURRIED = 5_000  # examples to train the layers that are left when time is over
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,14 +137,15 @@ class Growth:
         self.stages = stages_of(problem.topology)
         self.sizes = np.array([stage.topology.arc_count for stage in self.stages])
         self.found: list[Any] = []  # solutions of the stages that are trained
-        self.is_hurried = False
+        self.is_hurried = self.is_interrupted = False
         self.layers: list[BinaryNetwork] = []  # trained, and without outputs
         self.spins: SpinMatrix = problem.input_spins  # that the next stage reads
 
     def grow(self, watch: Watch, share: float, report: Report | None) -> None:
         """Train the layers that are left, each in its part of a share of the time that is left.
 
-        If one is interrupted, those after it are trained on few examples, in two sweeps.
+        After an interruption they are trained on few examples in two sweeps, and so they are if
+        there is too little time for as many sweeps.
         """
         while (number := len(self.found)) < len(self.stages):
             while len(self.layers) < number:
@@ -156,7 +157,7 @@ class Growth:
             if self.is_hurried:
                 rows = np.random.default_rng(0).permutation(len(self.spins))[:HURRIED]
                 problem = problem.of_examples(rows)
-                short: dict[str, Any] = {"sweep_count": 1, "quench_sweeps": 1}
+                short: dict[str, Any] = {"sweep_count": FEWEST_SWEEPS - 1, "quench_sweeps": 1}
                 settings = replace(settings, noise=None, batches=None, **short)
             elif watch.time_limit is not None:
                 part = self.sizes[number] / self.sizes[number:].sum()
@@ -169,16 +170,20 @@ class Growth:
                 target_energy=watch.target_energy if is_last else None,
                 report=None if self.is_hurried else self._reported(number, watch, report),
             )
+            if found.stop is Stop.TIME_LIMIT and found.info["sweeps"] < FEWEST_SWEEPS:
+                self.is_hurried = True  # this one again, and those after it
+                continue
             self.found.append(found)
             self.is_hurried |= found.stop is Stop.INTERRUPTED
+            self.is_interrupted |= found.stop is Stop.INTERRUPTED
 
     @property
     def stop(self) -> Stop:
         """Why the training ended."""
         stops = [found.stop for found in self.found]
-        if self.is_hurried:
+        if self.is_interrupted:
             return Stop.INTERRUPTED
-        return Stop.TIME_LIMIT if Stop.TIME_LIMIT in stops else stops[-1]
+        return Stop.TIME_LIMIT if self.is_hurried or Stop.TIME_LIMIT in stops else stops[-1]
 
     @property
     def sweep_count(self) -> int:
@@ -262,7 +267,7 @@ def grown(
         try:
             growth.grow(*work)
         except KeyboardInterrupt:
-            growth.is_hurried = True
+            growth.is_hurried = growth.is_interrupted = True
             growth.grow(*work)
         if replica and growth.stop is Stop.INTERRUPTED:
             break
