@@ -107,24 +107,17 @@ def anneal_replica(tables, task, replica, energy, schedule, scratch, shared, sum
                     neuron, own = wiring.order[number], member_of(scratch, number - first)
                     energy += propose_own(tables, examples, sums, prices, replica, neuron, own)
             if phases & FINISH:
-                blocks = len(examples.is_real)
-                first_block = schedule.rank * blocks // schedule.thread_count
-                last_block = (schedule.rank + 1) * blocks // schedule.thread_count
-                changed = member_of(scratch, schedule.rank).changed
+                count, rank = len(examples.is_real), schedule.rank
+                own_blocks = (
+                    rank * count // schedule.thread_count,
+                    (rank + 1) * count // schedule.thread_count,
+                )
+                changed = member_of(scratch, rank).changed
                 for number in range(first, last):
                     neuron, own = wiring.order[number], member_of(scratch, number - first)
                     if cones.starts[neuron] < cones.starts[neuron + 1]:
-                        make_change(
-                            wiring,
-                            cones,
-                            replica,
-                            neuron,
-                            NO_WEIGHT,
-                            own.before,
-                            changed,
-                            first_block,
-                            last_block,
-                        )
+                        work = own.before, changed, own_blocks
+                        make_change(wiring, cones, replica, neuron, NO_WEIGHT, *work)
                     if wiring.with_threshold[neuron] and not len(own.flip_costs):
                         energy += visit_with_threshold(
                             wiring, examples, sums, prices, replica, neuron, temperature, own
@@ -600,8 +593,7 @@ def visit_shared(wiring, cones, examples, prices, replica, owner, temperature, s
     if np.float32(change) > threshold:
         return 0
     all_lanes = spins[len(spins) - 1]
-    make_change(
-        wiring, cones, replica, owner, weight, all_lanes, scratch.changed, 0, len(all_lanes)
-    )
+    work = all_lanes, scratch.changed, (0, len(all_lanes))
+    make_change(wiring, cones, replica, owner, weight, *work)
     replica.parameters[weight] = ~replica.parameters[weight]
     return change

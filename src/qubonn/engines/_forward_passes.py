@@ -243,8 +243,8 @@ def cost_of_change(wiring, cones, examples, prices, replica, owner, weight, scra
 
 
 @part(keeps_literals=True)
-def make_change(wiring, cones, replica, owner, weight, crossed, changed, first, last):
-    """Update the counts and activations of a cone in some blocks.
+def make_change(wiring, cones, replica, owner, weight, crossed, changed, blocks):
+    """Update the counts and activations of a cone, from one of two blocks to before the other.
 
     The change is a new sign of the neuron `owner` in the examples `crossed`, already made in its
     activations, or a flip of `weight`, not yet made in the parameters.
@@ -252,7 +252,7 @@ def make_change(wiring, cones, replica, owner, weight, crossed, changed, first, 
     table, spins, counts = cones.table, replica.spins, replica.counts
     start, end = cones.starts[owner], cones.starts[owner + 1]
     block_count = spins.shape[1]
-    for b in range(first, last):
+    for b in range(blocks[0], blocks[1]):
         if crossed[b] == 0:
             continue
         if weight == NO_WEIGHT:

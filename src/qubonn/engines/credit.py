@@ -247,7 +247,6 @@ class SoftCredit:
     def __init__(self, topology: Topology, prices: Any, cap: int, heaviest: int, kind: Any) -> None:
         # Numba is slow to import, so these are imported when needed
         self.kernels: Any = import_module("qubonn.engines._credit_kernels")
-        self.passes: Any = import_module("qubonn.engines._credit_passes")
         self.topology = topology
         hidden = prices.softness[: topology.hidden_count]
         most = heaviest * (4 * cap + 8 * int(hidden.max(initial=0)) * prices.margin)
@@ -287,7 +286,7 @@ class SoftCredit:
         if len(self.pushes) != replica_count or self.pushes[0].pushes.shape != counts.shape:
             widest = widest_group(self.topology)
             self.pushes = [
-                self.passes.new_pushes(neurons, blocks, counts, self.topology.output_count, widest)
+                self.kernels.new_pushes(neurons, blocks, counts, self.topology.output_count, widest)
                 for _ in range(replica_count)
             ]
         if len(self.few) != replica_count:
@@ -322,7 +321,7 @@ class SoftCredit:
         """
         room, found = -(-one.spins.shape[1] // FEW), self.few[number]
         if found is None or found.replica.spins.shape[1] < room:
-            found = self.passes.new_few(one, examples, self.topology.output_count, room)
+            found = self.kernels.new_few(one, examples, self.topology.output_count, room)
         self.few[number] = found = found._replace(
             replica=one._replace(counts=found.replica.counts, spins=found.replica.spins),
             examples=examples._replace(
