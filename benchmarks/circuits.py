@@ -4,14 +4,15 @@
 
 Each model is trained, exported as Verilog in each style, encoders of its inputs included, and
 synthesised by yosys for iCE40, ECP5 and Xilinx 7; nextpnr-ice40 places and routes what has pins for
-its ports. The path of a combinational circuit is the largest number of cells in a row. Parallel
-circuits of MNIST are synthesised with their counters kept apart: every counter is mapped, but not
-merged with its neighbours. With --quick, counters and registers of these circuits are counted, and
-yosys synthesises the rest: seconds instead of minutes, no path, and lookup tables differ by less
-than 0.5 %. The serial style has one lane, four, or one for each neuron and words of one bit. Models
-and results are kept in the folder: the same command goes on where it was stopped. Settings for
-MNIST are chosen with 50,000 of the training images on the other 10,000; accuracy is of the 10,000
-test images, on which nothing is chosen.
+its ports. The path is the largest number of cells in a row without a register or block RAM between
+them. Parallel circuits of MNIST are synthesised with their counters kept apart: every counter is
+mapped, but not merged with its neighbours. With --quick, counters and registers of these circuits
+are counted, and yosys synthesises the rest: seconds instead of minutes. Lookup tables differ by
+less than 0.5 %; paths lead through the rest and through counters, each of which is a cell. The
+serial style has one lane, four, or one for each neuron and words of one bit. Models and results are
+kept in the folder: the same command goes on where it was stopped. Settings for MNIST are chosen
+with 50,000 of the training images on the other 10,000; accuracy is of the 10,000 test images, on
+which nothing is chosen.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from graphlib import TopologicalSorter
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -53,7 +55,11 @@ WIRE = re.compile(r"^wire (\[\d+:0\] )?(n\d+)(?=[ ;])", re.M)
 NAME = re.compile(r"\bn\d+(?:_\d+)?\b")  # of a result, or of a register after it
 DELAYED = re.compile(r"\b(n\d+)_(\d+)(?:\[(\d+)\])?")  # a register, a bit of it
 TABLES = {"3": 2, "5": 3, "6": 3}  # lookup tables of a counter
+COUNTER = re.compile(r"(n\d+); net_count\d #\(\d+\) \w+ \(\{(.*)\}, ")  # result, arguments
 TOGETHER = "setattr -mod -unset keep_hierarchy *net_count*; flatten"  # for the longest path
+REGISTERS = r"SB_DFF.*|TRELLIS_FF|FD[A-Z]+"
+BLOCK_RAMS = r"SB_RAM40_4K|DP16KD|RAMB\d+E1"
+WRITTEN = re.compile(r"(RAM\d|TRELLIS_DPR).* (DI?[A-D]?|W.*)")  # at a clock: cells and ports
 HELD_OUT = 10_000
 ENOUGH = 0.96  # of the held-out images, for a small circuit
 PLAIN = [{"hidden": 128, "random_state": seed} for seed in range(3)]
@@ -115,7 +121,7 @@ def models(mnist: Path | None, folder: Path) -> list[Model]:
     pixels: dict[str, Any] = {"inputs": "uint8"}
     found = [
         Model("letters, 5 x 25-3-2", letters, {}, "HX1K"),
-        Model("iris", iris, tenths, "HX1K"),
+        Model("iris, 16-8-3", iris, tenths, "HX1K"),
         Model("digits, 64-64-10", digits, pixels, "HX1K", has_pins=False),
     ]
     if mnist is not None:
@@ -253,19 +259,19 @@ def measured(model: Model, style: str, family: str, arguments: argparse.Namespac
     is_serial = style.startswith("serial")
     is_placed = family == "iCE40" and model.chip and (is_serial or model.has_pins)
     is_apart = model.is_large and not is_serial
-    has_path = style == "combinational"
     options = {**STYLES[style], "lut_inputs": LUT_INPUTS[family], **model.options}
     source = qn.to_verilog(found, name="net", **options)
     script = FAMILIES[family].format(device="u" if model.chip == "UP5K" else "hx")
     added: dict[str, int] = {}
+    counters: dict[str, list[str]] = {}
     if is_apart and arguments.quick:
-        is_apart = has_path = False
-        source, added = without_counters(source)
+        is_apart = False
+        source, counters, added = without_counters(source)
     key = key_of(f"{source}{added or ''}{script}{model.chip}{is_apart}{arguments.minutes}")
 
     def run() -> dict[str, Any]:
         own = arguments.folder / key
-        result = synthesised(source, script, own, is_apart, arguments.minutes, has_path)
+        result = synthesised(source, script, own, is_apart, arguments.minutes, counters)
         if is_placed and "luts" in result:
             result |= placed(own, model.chip)
         shutil.rmtree(own)
@@ -276,8 +282,7 @@ def measured(model: Model, style: str, family: str, arguments: argparse.Namespac
     shown = [f"{100 * accuracy:.1f} %", style, family]
     if "luts" not in result:
         return [*shown, f"not finished in {arguments.minutes:g} minutes", *[""] * 5]
-    counts = [f"{result[name]:,}" for name in ("luts", "registers", "rams")]
-    counts.append(str(result["path"]) if has_path else "")
+    counts = [f"{result[name]:,}" for name in ("luts", "registers", "rams", "path")]
     return [*shown, *counts, model.chip if is_placed else "", result.get("speed", "")]
 
 
@@ -287,15 +292,14 @@ def synthesised(
     folder: Path,
     is_apart: bool = False,
     minutes: float | None = None,
-    has_path: bool = False,
+    counters: dict[str, list[str]] | None = None,
 ) -> dict[str, Any]:
-    """Return counts of cells, nothing if there is no result in time."""
+    """Return counts of cells and the longest path, nothing if there is no result in time."""
     folder.mkdir(exist_ok=True)
     (folder / "net.v").write_text(source)
     before, after = (f"{APART}; ", f"{TOGETHER}; ") if is_apart else ("", "")
     steps = f"read_verilog net.v; {before}{script}; tee -o stat.json stat -json"
-    if has_path:
-        steps += f"; {after}tee -o ltp.txt ltp -noff"
+    steps += f"; {after}write_json net.json"
     command = ["yosys", "-q", "-p", steps]
     limit = None if minutes is None else 60 * minutes
     try:
@@ -303,20 +307,55 @@ def synthesised(
     except subprocess.TimeoutExpired:
         return {}
     cells = json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]
-    path = re.findall(r"length=(\d+)", (folder / "ltp.txt").read_text() if has_path else "")
+    module = json.loads((folder / "net.json").read_text())["modules"]["net"]
     return {
         "luts": counted(cells, r"(SB_)?LUT\d?|INV") + 2 * counted(cells, "CCU2C"),
-        "registers": counted(cells, r"SB_DFF.*|TRELLIS_FF|FD[A-Z]+"),
-        "rams": counted(cells, r"SB_RAM40_4K|DP16KD|RAMB\d+E1"),
-        "path": max(map(int, path), default=0),
+        "registers": counted(cells, REGISTERS),
+        "rams": counted(cells, BLOCK_RAMS),
+        "path": longest_path(module, counters or {}),
         "cells": cells,
     }
 
 
-def without_counters(source: str) -> tuple[str, dict[str, int]]:
-    """Return a parallel circuit without counters and registers of results, and their cells.
+def longest_path(module: dict[str, Any], counters: dict[str, list[str]]) -> int:
+    """Return the largest number of cells in a row between ports, registers and block RAM.
 
-    Results of counters and of registers become inputs, and what they read outputs.
+    `counters` are what each counter that is no cell of the module reads: its ports and counters.
+    """
+    ports = {name: port["bits"] for name, port in module["ports"].items()}
+
+    def bits_of(text: str) -> list[Any]:
+        name, _, bit = text.strip("]").partition("[")
+        bits = ports.get(name, [name])
+        return [bits[int(bit)]] if bit and name in ports else bits
+
+    reads, made_by = {}, {}
+    for counter, arguments in counters.items():
+        reads[counter] = [bit for text in arguments for bit in bits_of(text)]
+        made_by |= dict.fromkeys(bits_of(counter), counter)
+    for name, cell in module["cells"].items():
+        if re.fullmatch(f"{REGISTERS}|{BLOCK_RAMS}", cell["type"]):
+            continue
+        reads[name] = []
+        for port, bits in cell["connections"].items():
+            if cell["port_directions"][port] == "output":
+                made_by |= dict.fromkeys(bits, name)
+            elif not WRITTEN.fullmatch(f"{cell['type']} {port}"):
+                reads[name] += bits
+    before = {
+        name: {made_by[bit] for bit in bits if bit in made_by} for name, bits in reads.items()
+    }
+    length: dict[str, int] = {}
+    for name in TopologicalSorter(before).static_order():
+        length[name] = 1 + max((length[other] for other in before[name]), default=0)
+    return max(length.values(), default=0)
+
+
+def without_counters(source: str) -> tuple[str, dict[str, list[str]], dict[str, int]]:
+    """Return a parallel circuit without counters and registers of results.
+
+    Results of counters and of registers become inputs, and what they read outputs. Also return what
+    each counter reads, and the cells of counters and registers.
     """
     start = source.index(");\n", source.index("module net ("))
     lines = source[start + 2 : source.index("\nendmodule")].splitlines()
@@ -336,7 +375,8 @@ def without_counters(source: str) -> tuple[str, dict[str, int]]:
             delays[name, place] = max(delays.get((name, place), 0), int(delay))
     tables = sum(TABLES[size] for size in re.findall(r"net_count(\d)", gone))
     added = {"luts": tables, "registers": sum(delays.values())}
-    return f"{joined}\n);\n{kept}\nendmodule\n", added
+    counters = {name: arguments.split(", ") for name, arguments in COUNTER.findall(gone)}
+    return f"{joined}\n);\n{kept}\nendmodule\n", counters, added
 
 
 def counted(cells: dict[str, int], pattern: str) -> int:
