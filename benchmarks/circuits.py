@@ -3,15 +3,16 @@
     python benchmarks/circuits.py [--mnist FOLDER] [--only WORD ...] [--minutes 10]
 
 Each model is trained, exported as Verilog in each style, encoders of its inputs included, and
-synthesised by yosys for iCE40, ECP5 and Xilinx 7; nextpnr-ice40 places and routes what has pins for
-its ports. The path of a combinational circuit is the largest number of cells in a row. Parallel
-circuits of MNIST are synthesised with their counters kept apart: every counter is mapped, but not
-merged with its neighbours. With --quick, counters and registers of these circuits are counted, and
-yosys synthesises the rest: seconds instead of minutes, no path, and lookup tables differ by less
-than 0.5 %. The serial style has one lane, four, or one for each neuron and words of one bit. Models
-and results are kept in the folder: the same command goes on where it was stopped. Settings for
-MNIST are chosen with 50,000 of the training images on the other 10,000; accuracy is of the 10,000
-test images, on which nothing is chosen.
+synthesised by yosys for iCE40, ECP5 and Xilinx 7; nextpnr-ice40 and nextpnr-ecp5 (or that of
+YoWASP) place and route what has pins for its ports. The path is the largest number of cells in a
+row without a register or block RAM between them. Parallel circuits of MNIST are synthesised with
+their counters kept apart: every counter is mapped, but not merged with its neighbours. With
+--quick, counters and registers of these circuits are counted, and yosys synthesises the rest:
+seconds instead of minutes. Lookup tables differ by less than 1 %; paths lead through the rest and
+through counters, each of which is a cell. The serial style has one lane, four, or one for each
+neuron and words of one bit. Models and results are kept in the folder: the same command goes on
+where it was stopped. Settings for MNIST are chosen with 50,000 of the training images on the other
+10,000; accuracy is of the 10,000 test images, on which nothing is chosen.
 """
 
 import argparse
@@ -24,6 +25,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from graphlib import TopologicalSorter
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -41,19 +43,27 @@ STYLES: dict[str, dict[str, Any]] = {
     "serial, all lanes": {"style": "serial", "lanes": 1024, "word": 1},  # a counter per neuron
 }
 FAMILIES = {
-    "iCE40": "synth_ice40 -abc9 -device {device} -json placed.json -top net",
+    "iCE40": "synth_ice40 -abc9 -device {device} -top net",
     "ECP5": "synth_ecp5 -top net",
     "Xilinx 7": "synth_xilinx -flatten -nosrl -nowidelut -noiopad -noclkbuf -top net",
 }
 LUT_INPUTS = {"iCE40": 4, "ECP5": 4, "Xilinx 7": 6}
-CHIPS = {"HX1K": ("--hx1k", "vq100"), "UP5K": ("--up5k", "sg48"), "HX8K": ("--hx8k", "ct256")}
+CHIPS = {
+    "HX1K": "nextpnr-ice40 --hx1k --package vq100 --pcf-allow-unconstrained",
+    "UP5K": "nextpnr-ice40 --up5k --package sg48 --pcf-allow-unconstrained",
+    "LFE5U-25": "nextpnr-ecp5 --25k --package CABGA381 --lpf-allow-unconstrained",
+}
 APART = "hierarchy -top net; setattr -mod -set keep_hierarchy 1 *net_count*"
 COUNTED = re.compile(r"wire .*net_count|reg .*\bn\d|    n\d|always .*begin$|end$")  # lines
 WIRE = re.compile(r"^wire (\[\d+:0\] )?(n\d+)(?=[ ;])", re.M)
 NAME = re.compile(r"\bn\d+(?:_\d+)?\b")  # of a result, or of a register after it
 DELAYED = re.compile(r"\b(n\d+)_(\d+)(?:\[(\d+)\])?")  # a register, a bit of it
 TABLES = {"3": 2, "5": 3, "6": 3}  # lookup tables of a counter
+COUNTER = re.compile(r"(n\d+); net_count\d #\(\d+\) \w+ \(\{(.*)\}, ")  # result, arguments
 TOGETHER = "setattr -mod -unset keep_hierarchy *net_count*; flatten"  # for the longest path
+REGISTERS = r"SB_DFF.*|TRELLIS_FF|FD[A-Z]+"
+BLOCK_RAMS = r"SB_RAM40_4K|DP16KD|RAMB\d+E1"
+WRITTEN = re.compile(r"(RAM\d|TRELLIS_DPR).* (DI?[A-D]?|W.*)")  # at a clock: cells and ports
 HELD_OUT = 10_000
 ENOUGH = 0.96  # of the held-out images, for a small circuit
 PLAIN = [{"hidden": 128, "random_state": seed} for seed in range(3)]
@@ -115,7 +125,7 @@ def models(mnist: Path | None, folder: Path) -> list[Model]:
     pixels: dict[str, Any] = {"inputs": "uint8"}
     found = [
         Model("letters, 5 x 25-3-2", letters, {}, "HX1K"),
-        Model("iris", iris, tenths, "HX1K"),
+        Model("iris, 16-8-3", iris, tenths, "HX1K"),
         Model("digits, 64-64-10", digits, pixels, "HX1K", has_pins=False),
     ]
     if mnist is not None:
@@ -251,23 +261,24 @@ def measured(model: Model, style: str, family: str, arguments: argparse.Namespac
     """Return the cells of a row after the name of the model."""
     found, accuracy = trained(model, arguments.folder)
     is_serial = style.startswith("serial")
-    is_placed = family == "iCE40" and model.chip and (is_serial or model.has_pins)
+    chip = {"iCE40": model.chip, "ECP5": "LFE5U-25"}.get(family, "")
+    chip = chip if is_serial or model.has_pins else ""
     is_apart = model.is_large and not is_serial
-    has_path = style == "combinational"
     options = {**STYLES[style], "lut_inputs": LUT_INPUTS[family], **model.options}
     source = qn.to_verilog(found, name="net", **options)
     script = FAMILIES[family].format(device="u" if model.chip == "UP5K" else "hx")
     added: dict[str, int] = {}
+    counters: dict[str, list[str]] = {}
     if is_apart and arguments.quick:
-        is_apart = has_path = False
-        source, added = without_counters(source)
-    key = key_of(f"{source}{added or ''}{script}{model.chip}{is_apart}{arguments.minutes}")
+        is_apart = False
+        source, counters, added = without_counters(source)
+    key = key_of(f"{source}{added or ''}{script}{chip}{is_apart}{arguments.minutes}")
 
     def run() -> dict[str, Any]:
         own = arguments.folder / key
-        result = synthesised(source, script, own, is_apart, arguments.minutes, has_path)
-        if is_placed and "luts" in result:
-            result |= placed(own, model.chip)
+        result = synthesised(source, script, own, is_apart, arguments.minutes, counters)
+        if chip and "luts" in result:
+            result |= placed(own, chip)
         shutil.rmtree(own)
         return result | {name: result[name] + count for name, count in added.items() if result}
 
@@ -276,9 +287,8 @@ def measured(model: Model, style: str, family: str, arguments: argparse.Namespac
     shown = [f"{100 * accuracy:.1f} %", style, family]
     if "luts" not in result:
         return [*shown, f"not finished in {arguments.minutes:g} minutes", *[""] * 5]
-    counts = [f"{result[name]:,}" for name in ("luts", "registers", "rams")]
-    counts.append(str(result["path"]) if has_path else "")
-    return [*shown, *counts, model.chip if is_placed else "", result.get("speed", "")]
+    counts = [f"{result[name]:,}" for name in ("luts", "registers", "rams", "path")]
+    return [*shown, *counts, chip, result.get("speed", "")]
 
 
 def synthesised(
@@ -287,15 +297,14 @@ def synthesised(
     folder: Path,
     is_apart: bool = False,
     minutes: float | None = None,
-    has_path: bool = False,
+    counters: dict[str, list[str]] | None = None,
 ) -> dict[str, Any]:
-    """Return counts of cells, nothing if there is no result in time."""
+    """Return counts of cells and the longest path, nothing if there is no result in time."""
     folder.mkdir(exist_ok=True)
     (folder / "net.v").write_text(source)
     before, after = (f"{APART}; ", f"{TOGETHER}; ") if is_apart else ("", "")
     steps = f"read_verilog net.v; {before}{script}; tee -o stat.json stat -json"
-    if has_path:
-        steps += f"; {after}tee -o ltp.txt ltp -noff"
+    steps += f"; {after}write_json net.json"
     command = ["yosys", "-q", "-p", steps]
     limit = None if minutes is None else 60 * minutes
     try:
@@ -303,20 +312,56 @@ def synthesised(
     except subprocess.TimeoutExpired:
         return {}
     cells = json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]
-    path = re.findall(r"length=(\d+)", (folder / "ltp.txt").read_text() if has_path else "")
+    module = json.loads((folder / "net.json").read_text())["modules"]["net"]
     return {
         "luts": counted(cells, r"(SB_)?LUT\d?|INV") + 2 * counted(cells, "CCU2C"),
-        "registers": counted(cells, r"SB_DFF.*|TRELLIS_FF|FD[A-Z]+"),
-        "rams": counted(cells, r"SB_RAM40_4K|DP16KD|RAMB\d+E1"),
-        "path": max(map(int, path), default=0),
+        "registers": counted(cells, REGISTERS),
+        "rams": counted(cells, BLOCK_RAMS),
+        "path": longest_path(module, counters or {}),
         "cells": cells,
     }
 
 
-def without_counters(source: str) -> tuple[str, dict[str, int]]:
-    """Return a parallel circuit without counters and registers of results, and their cells.
+def longest_path(module: dict[str, Any], counters: dict[str, list[str]]) -> int:
+    """Return the largest number of cells in a row between ports, registers and block RAM.
 
-    Results of counters and of registers become inputs, and what they read outputs.
+    `counters` are what each counter that is no cell of the module reads: its ports and counters.
+    """
+    ports = {name: port["bits"] for name, port in module["ports"].items()}
+
+    def bits_of(text: str) -> list[Any]:
+        name, _, bit = text.strip("]").partition("[")
+        bits = ports.get(name, [name])
+        return [bits[int(bit)]] if bit and name in ports else bits
+
+    reads: dict[str, list[Any]] = {}
+    made_by: dict[Any, str] = {}
+    for counter, arguments in counters.items():
+        reads[counter] = [bit for text in arguments for bit in bits_of(text)]
+        made_by |= dict.fromkeys(bits_of(counter), counter)
+    for name, cell in module["cells"].items():
+        if re.fullmatch(f"{REGISTERS}|{BLOCK_RAMS}", cell["type"]):
+            continue
+        reads[name] = []
+        for port, bits in cell["connections"].items():
+            if cell["port_directions"][port] == "output":
+                made_by |= dict.fromkeys(bits, name)
+            elif not WRITTEN.fullmatch(f"{cell['type']} {port}"):
+                reads[name] += bits
+    before = {
+        name: {made_by[bit] for bit in bits if bit in made_by} for name, bits in reads.items()
+    }
+    length: dict[str, int] = {}
+    for name in TopologicalSorter(before).static_order():
+        length[name] = 1 + max((length[other] for other in before[name]), default=0)
+    return max(length.values(), default=0)
+
+
+def without_counters(source: str) -> tuple[str, dict[str, list[str]], dict[str, int]]:
+    """Return a parallel circuit without counters and registers of results.
+
+    Results of counters and of registers become inputs, and what they read outputs. Also return what
+    each counter reads, and the cells of counters and registers.
     """
     start = source.index(");\n", source.index("module net ("))
     lines = source[start + 2 : source.index("\nendmodule")].splitlines()
@@ -336,7 +381,8 @@ def without_counters(source: str) -> tuple[str, dict[str, int]]:
             delays[name, place] = max(delays.get((name, place), 0), int(delay))
     tables = sum(TABLES[size] for size in re.findall(r"net_count(\d)", gone))
     added = {"luts": tables, "registers": sum(delays.values())}
-    return f"{joined}\n);\n{kept}\nendmodule\n", added
+    counters = {name: arguments.split(", ") for name, arguments in COUNTER.findall(gone)}
+    return f"{joined}\n);\n{kept}\nendmodule\n", counters, added
 
 
 def counted(cells: dict[str, int], pattern: str) -> int:
@@ -345,17 +391,19 @@ def counted(cells: dict[str, int], pattern: str) -> int:
 
 def placed(folder: Path, chip: str) -> dict[str, str]:
     """Place and route; return the speed, or why there is none."""
-    if shutil.which("nextpnr-ice40") is None:
-        return {"speed": "nextpnr-ice40 is not installed"}
-    device, package = CHIPS[chip]
-    command = ["nextpnr-ice40", device, "--package", package, "--json", "placed.json"]
-    command += ["--pcf-allow-unconstrained", "--seed", "1"]
+    name, *options = CHIPS[chip].split()
+    program = shutil.which(name) or shutil.which(f"yowasp-{name}")
+    if program is None:
+        return {"speed": f"{name} is not installed"}
+    command = [program, *options, "--json", "net.json", "--seed", "1"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if run.returncode:
         return {"speed": "does not fit"}
     clocked = re.findall(r"Max frequency for clock .*: ([\d.]+) MHz", run.stderr)
     through = re.findall(r"Max delay <async> +-> <async> *: ([\d.]+) ns", run.stderr)
-    return {"speed": f"{clocked[-1]} MHz" if clocked else f"{through[-1]} ns"}
+    if clocked:
+        return {"speed": f"{clocked[-1]} MHz"}
+    return {"speed": f"{through[-1]} ns" if through else "fits"}  # nextpnr-ecp5 states no delay
 
 
 if __name__ == "__main__":
