@@ -53,10 +53,27 @@ def test_labels_tell_ways_of_tuning_apart() -> None:
     assert study_of("margins", "paper").label == "margins-paper"
     assert study_of("margins", "paper", tune="each").label == "margins-paper-each"
     assert study_of("margins", "native", tune="each") == study_of("margins", "native")
+    assert study_of("dropout", "paper", votes="full").label == "dropout-paper-full"
+    assert study_of("margins", "paper", votes="full") == study_of("margins", "paper")
+
+
+def test_stores_from_before_the_choice_of_votes_hold_the_same_study() -> None:
+    assert "votes" not in study_of("dropout", "paper").spec
+    assert study_of("dropout", "paper", votes="full").spec["votes"] == "full"
+
+
+def test_full_votes_count_although_constraints_stay_unsatisfied() -> None:
+    given = setting(10, rate=0.5, dropped=2)  # one hidden neuron is too few
+    decayed, full = (
+        paper(settings=(given,), votes=votes).problem(given, seed=0).field.weights
+        for votes in ("decayed", "full")
+    )
+    assert abs(decayed).max() < 0.5 <= abs(full).max()
 
 
 @pytest.mark.parametrize(
-    "changes", [{"seed": -1}, {"data_seeds": ()}, {"sweep_count": 0}, {"tune": "never"}]
+    "changes",
+    [{"seed": -1}, {"data_seeds": ()}, {"sweep_count": 0}, {"tune": "never"}, {"votes": "half"}],
 )
 def test_a_study_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(RangeError):

@@ -17,7 +17,7 @@ from qubonn.errors import QubonnError
 
 if TYPE_CHECKING:
     from qubonn.experiments import ResultTable, Run, Store
-    from qubonn.paper.studies import EngineName, PaperStudy, Tune
+    from qubonn.paper.studies import EngineName, PaperStudy, Tune, Votes
 
 Studies = list[tuple["PaperStudy", list["Run"]]]
 PARTS: dict[str, tuple[str, ...]] = {
@@ -50,6 +50,11 @@ class Selection:
         default="once",
         help="Tune the temperatures of the paper's engine once for each setting, or in each run.",
     )
+    votes: "Votes" = options.option(
+        type=click.Choice(["decayed", "full"]),
+        default="decayed",
+        help="Dropout: decay votes that leave constraints unsatisfied, or not.",
+    )
     seed: int = options.option(type=click.IntRange(0), default=0, help="Seed of all runs.")
     networks: tuple[int, ...] = options.option(
         "--network", type=int, multiple=True, help="Only this network; repeatable."
@@ -65,7 +70,7 @@ class Selection:
         engines = [engine for engine in both if self.engine in (engine, "both")]
         chosen: Studies = []
         for name, engine in product(PARTS[part], engines):
-            study = study_of(name, engine, tune=self.tune, seed=self.seed)
+            study = study_of(name, engine, tune=self.tune, votes=self.votes, seed=self.seed)
             wanted = self.networks or [setting["network"] for setting in study.settings]
             settings = [setting for setting in study.settings if setting["network"] in wanted]
             if settings:

@@ -128,9 +128,9 @@ class StudySummary:
     @property
     def engine_name(self) -> str:
         """The name of the engine in a report."""
-        if self.study.engine == "native":
-            return "native"
-        return "QUBO, each run" if self.study.tune == "each" else "QUBO"
+        name = "native" if self.study.engine == "native" else "QUBO"
+        readings = ", each run" * (self.study.tune == "each")
+        return name + readings + ", full votes" * (self.study.votes == "full")
 
     @cached_property
     def draw_variance(self) -> float:

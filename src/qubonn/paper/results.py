@@ -284,7 +284,7 @@ def report_of(stores: Sequence[Store]) -> Report:
 def in_order(summaries: Iterable[StudySummary]) -> list[StudySummary]:
     """Studies with runs, in the paper's order; of each the paper's engine first, then ours."""
     found = [summary for summary in summaries if summary.rows]
-    found.sort(key=lambda one: (one.study.engine != "paper", one.study.tune != "once"))
+    found.sort(key=lambda one: (one.study.engine == "native", one.study.label))
     return sorted(found, key=lambda one: list(STUDIES).index(one.study.name))
 
 
