@@ -245,6 +245,7 @@ MOST_MEGABYTES, MOST_SECONDS = 1024, 10.0
 def damage(draw: random.Random, path: Path, whole: bytes) -> None:
     """Write a damaged copy of a sound file."""
     is_archive = whole[:2] == b"PK"
+    path.unlink(missing_ok=True)  # some file systems flush a file that is written over
     if path.suffix == ".sqlite" and draw.random() < 0.7:
         path.write_bytes(whole)
         mutate_store(draw, path)

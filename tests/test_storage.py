@@ -246,6 +246,10 @@ class TestBombs:
         peak = self.peak(lambda: parse_json("p.json", text), "many small lists and objects")
         assert peak < 16 << 20
 
+    def test_json_of_bits_without_spaces_is_read(self) -> None:
+        text = b"[" + b"[0,1,1,0,1,0,0,1,0,1],[1,1,0,0,1,0,1,1,0,0]," * 100_000 + b"[]]"
+        assert len(parse_json("samples.json", text)) == 200_001
+
     @pytest.mark.parametrize("piece", [b"1" * 1024, b'"\n",' * 256])
     def test_a_row_without_end_is_refused(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: bytes

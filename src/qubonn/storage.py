@@ -62,7 +62,7 @@ MOST_GROWTH = 256  # times that what we wrote is larger unpacked; bytes that rep
 PLAIN_KINDS = "biufSU"  # of numpy types: no objects, no records
 BYTES_AT_ONCE = 1 << 20
 JSON_COSTS = {b"[": 72, b"{": 360, b",": 32, b'"': 30}  # bytes of memory, about, for each
-JSON_GROWTH = 16  # times that decoded JSON is larger than its text, at most
+JSON_GROWTH = 20  # times that decoded JSON is larger than its text, at most
 
 
 def parse_json(name: str, data: bytes | str) -> Any:

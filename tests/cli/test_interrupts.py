@@ -31,13 +31,18 @@ COMMANDS = {  # and the seconds in which it is interrupted
     "reproduce": ([*STUDY, "--jobs", "1"], 5.0),
     "reproduce by two": ([*STUDY, "--jobs", "2"], 7.0),
 }
-# the parent's pipe is closed once Ctrl-C is ours; before that Python itself reports it
-PROGRAM = """
+# the parent's pipe is closed once Ctrl-C is ours; before that Python itself reports it. A command
+# that received Ctrl-C leaves without another word; one that is done ignores it while Python ends
+COMPLETE = "complete before Ctrl-C"
+PROGRAM = f"""
 import os, signal, sys
 from qubonn import __main__ as command
 signal.signal(signal.SIGINT, command._end_at_once)
 os.close(int(sys.argv.pop()))
-command.run()
+try:
+    command.run()
+finally:
+    print("{COMPLETE}", file=sys.stderr)
 """
 
 
@@ -69,7 +74,7 @@ def interrupted(arguments: list[str], delay: float, folder: Path) -> End | None:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: all processes get it
     start = time.perf_counter()
     _, errors = process.communicate(timeout=120)
-    if not is_running:
+    if not is_running or (process.returncode == 0 and COMPLETE in errors):
         return None
     return End(process.returncode, errors, time.perf_counter() - start, left_over(process.pid))
 

@@ -1,5 +1,6 @@
-"""What all tests need."""
+"""What all tests need, also those in docstrings and pages."""
 
+import doctest
 import signal
 from collections.abc import Generator
 
@@ -24,3 +25,7 @@ def pytest_runtest_call() -> Generator[None, None, None]:
         return (yield)
     except MissingExtra as error:
         pytest.skip(str(error))
+    except doctest.UnexpectedException as error:
+        if isinstance(missing := error.exc_info[1], MissingExtra):
+            pytest.skip(str(missing))
+        raise
