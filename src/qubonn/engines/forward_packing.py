@@ -446,6 +446,7 @@ def _kind_and_unit(
         parts, error = _closest(gamma, finest_small)
         if error <= CLOSE * gamma:
             is_small = cost.target_margin is not None and problem.example_count <= FEW
+            is_small &= not cost.has_soft_credit  # which takes longest to compile
             return np.int32 if is_small else np.int16, whole / parts
     if gamma.is_integer():
         return np.int32, whole

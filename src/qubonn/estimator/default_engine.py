@@ -9,7 +9,7 @@ from math import pow, prod
 import numpy as np
 
 from qubonn.encoding import Reading
-from qubonn.engines import ForwardAnnealing, GrowingBatches, InputShifts
+from qubonn.engines import ForwardAnnealing, GrowingBatches, InputShifts, forward_packing
 from qubonn.engines.credit import CreditKind, uses_soft_credit
 from qubonn.engines.layerwise import stages_of
 from qubonn.formulation import TrainingProblem
@@ -155,5 +155,6 @@ def _root(topology: Topology, *, is_output: bool) -> float:
 
 
 def compile_kernels(engine: ForwardAnnealing, problem: TrainingProblem) -> None:
-    """Compile the kernels, once per machine; two examples suffice to choose them."""
-    replace(engine, sweep_count=1).solve(problem.of_examples(slice(2)), time_limit=1e-3)
+    """Compile the kernels, once per machine, that a problem of as many examples uses."""
+    some = problem.of_examples(slice(forward_packing.FEW + 1))
+    replace(engine, sweep_count=1).solve(some, time_limit=1e-3)
