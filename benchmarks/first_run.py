@@ -25,8 +25,8 @@ CALLS = {
     "qn.QuboClassifier(random_state=0).fit(X[:600], y[:600])",
     "fit a convolution": "from sklearn.datasets import load_digits\n"
     "X, y = load_digits(return_X_y=True)\n"
-    "classifier = qn.QuboClassifier(topology='conv(3x3x4)+fc(16)', committee_size=1)\n"
-    "classifier.fit(X[:300].reshape(-1, 8, 8), y[:300])",
+    "classifier = qn.QuboClassifier(topology='conv(3x3x4)+fc(32)', committee_size=1)\n"
+    "classifier.fit(X[:600].reshape(-1, 8, 8), y[:600])",
     "soft credit": "import numpy as np\n"
     "generator, topology = np.random.default_rng(0), qn.Topology.dense(20, 8, 8, 3)\n"
     "X, classes = generator.choice([-1, 1], (500, 20)), generator.integers(0, 3, 500)\n"
