@@ -29,7 +29,7 @@ def test_equal_examples_share_variables_if_asked(
 ) -> None:
     (tmp_path / "two.csv").write_text("a,b,k\n1,0,x\n0,1,y\n1,0,x\n")
     arguments = ("qubo", "two.csv", "-t", "k", "--hidden", "1", "-o", "p.qubo")
-    assert "shared between examples" in call(*arguments, "--share").stderr
+    assert "shared between examples" in call(*arguments, "--share").stdout
     sizes = [call_json(*arguments, *more)["variables"] for more in ((), ("--share",))]
     assert sizes[0] > sizes[1] == PosedProblem.load("p.qubo.problem.npz").problem.variables.count
 
