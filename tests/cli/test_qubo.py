@@ -24,6 +24,16 @@ def test_every_format_holds_the_same_qubo(gates: Path, call: Call, suffix: str) 
     assert (posed.names, posed.target) == (("a", "b"), "gate")
 
 
+def test_equal_examples_share_variables_if_asked(
+    tmp_path: Path, call: Call, call_json: CallJson
+) -> None:
+    (tmp_path / "two.csv").write_text("a,b,k\n1,0,x\n0,1,y\n1,0,x\n")
+    arguments = ("qubo", "two.csv", "-t", "k", "--hidden", "1", "-o", "p.qubo")
+    assert "shared between examples" in call(*arguments, "--share").stdout
+    sizes = [call_json(*arguments, *more)["variables"] for more in ((), ("--share",))]
+    assert sizes[0] > sizes[1] == PosedProblem.load("p.qubo.problem.npz").problem.variables.count
+
+
 def test_the_command_that_comes_next_can_be_pasted(gates: Path, call: Call) -> None:
     said = call("qubo", gates, "-t", "gate", "--hidden", 0, "-o", "my gates.qubo").stdout
     assert "qubonn decode 'my gates.qubo' SAMPLES" in said

@@ -203,10 +203,12 @@ def test_a_problem_with_cycles_is_refused(tmp_path: Path) -> None:
         PosedProblem.load(path)
 
 
-@pytest.mark.parametrize("encoding", ["binary", "unary", 2])
-def test_a_file_keeps_the_encoding_of_counts(tmp_path: Path, encoding: str | int) -> None:
-    made = posed(encoding=encoding)
+@pytest.mark.parametrize(("encoding", "share"), [("binary", False), ("unary", True), (2, True)])
+def test_a_file_keeps_how_the_problem_becomes_bits(
+    tmp_path: Path, encoding: str | int, share: bool
+) -> None:
+    made = posed(encoding=encoding, share=share)
     made.save(tmp_path / "p.problem.npz")
     back = PosedProblem.load(tmp_path / "p.problem.npz").problem
-    assert back.encoding == encoding
+    assert (back.encoding, back.share) == (encoding, share)
     assert back.qubo() == made.problem.qubo()

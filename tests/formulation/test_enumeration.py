@@ -1,13 +1,16 @@
 """Tiny problems, enumerated: zero-energy states are exactly the feasible networks, both ways."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import qubonn as qn
-from qubonn.checks import BitMatrix
-from qubonn.errors import RangeError
+from qubonn.checks import BitMatrix, IntVector
+from qubonn.errors import AlphabetError, RangeError
+from qubonn.formulation.variables import Variables
+from qubonn.training import BlockDecomposition
 from reference import all_networks, consistent_states, is_feasible
 
 TINY: dict[str, tuple[qn.Topology, list[list[int]]]] = {
@@ -205,3 +208,119 @@ def test_an_encoded_network_has_the_energy_of_its_certificate(encoding: str | in
 def test_other_encodings_are_refused(encoding: Any) -> None:
     with pytest.raises(RangeError, match="encoding must be"):
         qn.TrainingProblem(qn.Topology.dense(1, 1), [[1]], [[1]], encoding=encoding)
+
+
+ALIKE: dict[str, tuple[qn.Topology, list[list[int]], list[list[int]]]] = {
+    "equal examples": (qn.Topology.dense(2, 1, 1), [[1, -1], [1, -1]], [[1], [1]]),
+    "contradicting examples": (qn.Topology.dense(1, 1, 1), [[1], [1]], [[1], [-1]]),
+    "equal for one neuron": (
+        qn.Topology.from_arcs([(0, 2), (1, 3), (2, 3)], inputs=2, outputs=1),
+        [[1, 1], [1, -1]],
+        [[1], [-1]],
+    ),
+    "equal in the second layer": (
+        qn.Topology.from_arcs([(0, 2), (2, 3), (3, 4), (1, 4)], inputs=2, outputs=1),
+        [[1, 1], [1, -1]],
+        [[1], [1]],
+    ),
+    "after an output": (
+        qn.Topology.from_arcs([(0, 2), (2, 1)], inputs=1, outputs=1),
+        [[1], [-1]],
+        [[1], [1]],
+    ),
+    "known weights": (
+        qn.Topology.from_arcs(
+            [(0, 1), (1, 2), (1, 2)], inputs=1, outputs=1, known_weights=[1, 0, -1]
+        ),
+        [[1], [1], [-1]],
+        [[1], [1], [-1]],
+    ),
+    "no inputs": (qn.Topology.from_arcs([(0, 1)], inputs=0, outputs=2), [[], []], [[1, 1]] * 2),
+}
+
+
+@pytest.mark.parametrize("case", ALIKE.values(), ids=ALIKE)
+@pytest.mark.parametrize(
+    "strengths",
+    [
+        {},
+        {"product_strength": 2, "output_strength": 3, "margin_strength": 0.25},
+        {"encoding": "unary", "decay_strength": 1},
+    ],
+)
+def test_shared_variables_keep_the_energy_of_each_state(
+    case: tuple[qn.Topology, Any, Any], strengths: dict[str, Any]
+) -> None:
+    weights = range(1, 1 + len(case[1]))
+    paper = qn.TrainingProblem(*case, **strengths, example_weights=weights)
+    shared = replace(paper, share=True)
+    states = all_bits(shared.variables.count)
+    written_out = states[:, numbers_in_order(shared.variables)]
+    assert np.array_equal(shared.qubo().energy(states), paper.qubo().energy(written_out))
+
+
+def numbers_in_order(variables: Variables) -> IntVector:
+    parts = [
+        np.arange(variables.starts[2]),
+        variables.activation_variables[:, variables.structure.free_nodes].ravel(),
+        variables.count_variables.ravel(),
+        variables.product_variables.ravel(),
+    ]
+    return np.concatenate(parts)
+
+
+@pytest.mark.parametrize("case", ALIKE.values(), ids=ALIKE)
+def test_shared_variables_keep_the_networks_of_zero_energy(
+    case: tuple[qn.Topology, Any, Any],
+) -> None:
+    problem = qn.TrainingProblem(*case, share=True)
+    states = all_bits(problem.variables.count)
+    energies = problem.qubo().energy(states)
+    found = {problem.decode(bits) for bits in states[energies == 0]}
+    feasible = {net for net in all_networks(problem.topology) if is_feasible(problem, net)}
+    assert energies.min() >= 0
+    assert found == feasible
+    assert problem.variables.count < replace(problem, share=False).variables.count
+
+
+def test_examples_of_a_network_with_cycles_share_nothing() -> None:
+    topology, inputs = TINY["cycle of hidden neurons"]
+    problem = qn.TrainingProblem(topology, inputs * 2, [[1], [1]], share=True)
+    assert problem.qubo() == replace(problem, share=False).qubo()
+
+
+def test_two_patches_of_an_image_are_shared_by_the_images_that_have_them() -> None:
+    letters = qn.datasets.letters(seed=0)
+    problem = qn.TrainingProblem(
+        qn.paper.topology(0), letters.train_inputs, letters.train_outputs, share=True
+    )
+    assert problem.variables.count < replace(problem, share=False).variables.count == 406
+    labels = problem.qubo().labels
+    assert len(set(labels)) == len(labels) == problem.size.qubo_variables
+    network = qn.BinaryNetwork.random(problem.topology, seed=0)
+    bits = problem.encode(network)
+    assert problem.decode(bits) == network
+    assert problem.qubo().energy(bits) == problem.certify(network).terms.total
+    others = np.random.default_rng(0).integers(2, size=(20, len(labels)), dtype=np.int8)
+    totals = [problem.terms(one).total for one in others]
+    assert problem.qubo().energy(others).tolist() == totals
+
+
+def test_activations_that_differ_where_they_are_shared_are_refused() -> None:
+    topology, inputs, outputs = ALIKE["equal examples"]
+    problem = qn.TrainingProblem(topology, inputs, outputs, share=True)
+    network = qn.BinaryNetwork.random(topology, seed=0)
+    with pytest.raises(AlphabetError, match="share=False"):
+        problem.encode(network, [[1, -1, 1, 1], [1, -1, -1, 1]])
+
+
+def test_samplers_and_blocks_train_with_shared_variables() -> None:
+    topology = qn.Topology.dense(2, 2, 1)
+    xor = [[-1, -1], [-1, 1], [1, -1], [1, 1]] * 2
+    problem = qn.TrainingProblem(topology, xor, [[-1], [1], [1], [-1]] * 2, share=True)
+    sampler = qn.SimulatedAnnealing(replica_count=100, sweep_count=200)
+    result = qn.train(problem, sampler, seed=0)
+    assert result.is_feasible
+    assert result.violation_count == 0
+    engine = BlockDecomposition(sampler=sampler, variable_limit=60, block_count=20)
+    assert qn.train(problem, engine, seed=0, target_energy=0).is_feasible

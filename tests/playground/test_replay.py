@@ -106,8 +106,10 @@ def test_strengths_finer_than_thousandths_are_refused() -> None:
 
 def test_problems_that_the_page_does_not_have_are_refused() -> None:
     free = qn.TrainingProblem(qn.Topology.dense(2, 1), [[1, 1]], [[1]], output_strength=1)
-    with pytest.raises(RangeError, match="output_strength"):
-        replay(free)
+    shared = qn.TrainingProblem(qn.Topology.dense(2, 1), [[1, 1]], [[1]], share=True)
+    for problem in (free, shared):
+        with pytest.raises(RangeError, match="output_strength"):
+            replay(problem)
 
 
 def test_more_images_than_pairs_of_pixels_are_refused() -> None:

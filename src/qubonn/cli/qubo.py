@@ -50,6 +50,9 @@ from qubonn.errors import ContradictingExamples
     metavar="binary|unary|N",
     help="How counts become bits: powers of two, ones, or powers of two up to N.",
 )
+@click.option(
+    "--share", is_flag=True, help="Share variables between examples with equal inputs to a neuron."
+)
 @options.seed
 @options.out(
     "File for the QUBO: .qubo (qbsolv's text), .npz (numpy), .bqm, .coo or .lp (dimod), .json "
@@ -66,6 +69,7 @@ def command(
     alpha: float,
     free_outputs: float | None,
     counts: str | int,
+    share: bool,
     seed: int,
     out: Path,
     screen: Screen,
@@ -88,6 +92,7 @@ def command(
             product_strength=alpha,
             output_strength=free_outputs,
             encoding=counts,
+            share=share,
             names=table.names,
             target=table.target,
         )
@@ -126,6 +131,7 @@ def problem_facts(posed: "estimator.PosedProblem") -> list[tuple[str, str]]:
         ("inputs", f"{inputs} ({type(posed.encoding.binariser).__name__})"),
         ("outputs", f"{book.spin_count} spins for {len(book.classes)} classes, {outputs}"),
         ("counts", f"{problem.encoding} encoding"),
+        *([("variables", "shared between examples")] if problem.share else []),
         ("strengths", f"product {problem.product_strength:g}, margin {problem.margin_strength:g}"),
         ("constraints", f"{problem.size.constraints:,}"),
         ("contradictions", str(problem.contradictions)),

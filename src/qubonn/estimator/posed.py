@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 SIDECAR = ".problem.npz"
 TERMS = ("activation", "product", "margin", "output")  # that a file of a problem holds
 STRENGTHS = ("product_strength", "margin_strength", "output_strength")  # of these
+FORMULATION = ("encoding", "share")  # how it becomes bits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +58,7 @@ class PosedProblem:
             "n_features_in": self.column_count,
             "target": self.target,
             "strengths": {name: getattr(self.problem, name) for name in STRENGTHS},
-            "encoding": self.problem.encoding,
+            **{name: getattr(self.problem, name) for name in FORMULATION},
         }
         arrays = topology_arrays(self.encoding.topology)
         arrays |= {"inputs": self.problem.input_spins, "outputs": self.problem.output_spins}
@@ -77,7 +78,8 @@ class PosedProblem:
             strengths, target = description.get("strengths"), description.get("target")
             if not isinstance(strengths, dict) or set(strengths) != set(STRENGTHS):
                 raise FileFormatError(f"strengths must be {', '.join(STRENGTHS)}")
-            options = {**strengths, "encoding": description.get("encoding", "binary")}
+            options = dict(strengths)
+            options |= {name: description[name] for name in FORMULATION if name in description}
             problem = TrainingProblem(topology, arrays["inputs"], arrays["outputs"], **options)
             if target is not None and not isinstance(target, str):
                 raise FileFormatError(f"target must be the name of a column; got {shown(target)}")
@@ -131,6 +133,7 @@ def pose(
     product_strength: float = 1,
     output_strength: float | None = None,
     encoding: str | int = "binary",
+    share: bool = False,
     names: Sequence[str] | None = None,
     target: str | None = None,
 ) -> PosedProblem:
@@ -156,7 +159,8 @@ def pose(
     levels = {"weight_levels": weight_levels, "threshold_levels": threshold_levels}
     plan = Encoding.fit(numbers, classes, shape, hidden, topology, **codes, **levels)
     strengths = zip(STRENGTHS, (product_strength, margin_strength, output_strength), strict=True)
-    problem = plan.problem(numbers, class_of, **dict(strengths), encoding=encoding)
+    chosen = {**dict(strengths), "encoding": encoding, "share": share}
+    problem = plan.problem(numbers, class_of, **chosen)
     if torn := problem.contradictions:
         hint = "give them other inputs by more spins for each column, or leave some out"
         warnings.warn(f"{torn}; {hint}", ContradictingExamples, stacklevel=2)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qubonn.checks import BitMatrix, BitVector, IntVector, SpinMatrix, require_bits
-from qubonn.errors import ShapeError
+from qubonn.errors import AlphabetError, ShapeError
 from qubonn.formulation.variables import Variables
 from qubonn.network import BinaryNetwork
 
@@ -80,14 +80,22 @@ def pack(variables: Variables, assignment: Assignment) -> BitVector:
     products = assignment.product_bits
     if products is None:
         products = exact_products(variables, assignment)
-    parts = (
-        network.weight_spins[network.topology.free_weights] > 0,
-        network.bias_spins[network.topology.free_biases] > 0,
-        assignment.activation_spins[:, structure.free_nodes] > 0,
-        _count_bits(variables, assignment.counts),
-        products,
-    )
-    return np.concatenate([np.ravel(part).astype(np.int8) for part in parts])
+    bits: BitVector = np.empty(variables.count, dtype=np.int8)
+    first, free = variables.starts[1], structure.free_nodes
+    bits[:first] = network.weight_spins[network.topology.free_weights] > 0
+    bits[first : variables.starts[2]] = network.bias_spins[network.topology.free_biases] > 0
+    for numbers, values in (
+        (variables.activation_variables[:, free], assignment.activation_spins[:, free] > 0),
+        (variables.count_variables, _count_bits(variables, assignment.counts)),
+        (variables.product_variables, products),
+    ):
+        bits[numbers] = values
+        if variables.is_shared and (bits[numbers] != values).any():
+            raise AlphabetError(
+                "activations, counts and products must be the same in all examples that share "
+                "their variables; got different ones: use share=False"
+            )
+    return bits
 
 
 def unpack(variables: Variables, bits: ArrayLike) -> Assignment:
@@ -98,14 +106,13 @@ def unpack(variables: Variables, bits: ArrayLike) -> Assignment:
             f"bits must be one assignment, a vector of {variables.count} values; "
             f"got shape {state.shape}: decode the rows of a matrix one by one"
         )
-    _, _, activations, counts, products = np.split(state, variables.starts[1:-1])
-    examples, structure = variables.example_count, variables.structure
+    structure, free = variables.structure, variables.structure.free_nodes
     network = BinaryNetwork(variables.topology, *variables.parameter_spins(state))
     spins = (2 * variables.known_bits - 1).astype(np.int8)
-    spins[:, structure.free_nodes] = 2 * activations.reshape(examples, -1) - 1
-    parts = counts.reshape(examples, -1).astype(np.int64) * structure.count_weight
+    spins[:, free] = 2 * state[variables.activation_variables[:, free]] - 1
+    parts = state[variables.count_variables].astype(np.int64) * structure.count_weight
     whole = _sums_by_neuron(variables, structure.count_neuron, parts)
-    return Assignment(network, spins, whole, products.reshape(examples, -1))
+    return Assignment(network, spins, whole, state[variables.product_variables])
 
 
 def _count_bits(variables: Variables, counts: NDArray[np.int64]) -> BitMatrix:

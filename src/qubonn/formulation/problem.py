@@ -100,7 +100,9 @@ class TrainingProblem:
     example, its part of H1, H2, H_som and the wrong outputs, is multiplied by its weight in
     `example_weights`; 2 is the same as giving the example twice. `encoding` is how counts become
     bits: "binary" as in the paper; "unary", bits of weight 1; or the largest weight of a bit. All
-    have the same networks and energies; smaller weights need more bits of less precision.
+    have the same networks and energies; smaller weights need more bits of less precision. With
+    `share`, examples whose inputs to a neuron agree share its activation, count bits and products
+    in the QUBO; the energy of each state remains that of the same state written out in full.
 
     >>> problem = TrainingProblem(Topology.dense(2, 1), [[1, 1], [1, -1]], [[1], [-1]])
     >>> problem.qubo()
@@ -121,6 +123,7 @@ class TrainingProblem:
     decay_strength: float = 0
     example_weights: ArrayLike | None = None
     encoding: str | int = "binary"
+    share: bool = False
 
     def __post_init__(self) -> None:
         # checked, frozen and as spins before anything is built on them
@@ -214,7 +217,7 @@ class TrainingProblem:
             bits[:, topology.outputs.start :] = self.output_spins > 0
         weights = None if self.example_weights is None else self.weight_of_example
         structure = structure_of(topology, self.has_fixed_outputs, self._count_bound)
-        return Variables(structure, bits, weights)
+        return Variables(structure, bits, weights, bool(self.share))
 
     @property
     def size(self) -> ProblemSize:

@@ -5,7 +5,7 @@ Structure, known bits of every example -> variable numbers and labels.
 The order is fixed: weights by number; biases by neuron; activations by example, then node; count
 bits by example, then node, then bit (lowest first); products by example, then arc. Weights, biases
 and activations exist where they are not known, count bits below the top bit, products where source
-and weight are free.
+and weight are free. Where variables are shared, later examples use those of the first one.
 """
 
 from collections.abc import Sequence
@@ -35,6 +35,7 @@ class Variables:
     structure: Structure
     known_bits: BitMatrix
     example_weights: NDArray[Any] | None = None  # factors of the examples' energies; None: all 1
+    is_shared: bool = False  # one variable where a forward pass gives examples the same bit
 
     @property
     def scale(self) -> Any:
@@ -64,9 +65,7 @@ class Variables:
         sizes = (
             len(self.topology.free_weights),
             len(self.topology.free_biases),
-            self.example_count * len(self.structure.free_nodes),
-            self.example_count * len(self.structure.count_neuron),
-            self.example_count * len(self.structure.product_arcs),
+            *map(len, self.cells),
         )
         return tuple(accumulate(sizes, initial=0))  # type: ignore[return-value]
 
@@ -91,19 +90,18 @@ class Variables:
     def activation_variables(self) -> NDArray[np.int64]:
         """Variable of each example and node, -1 where the activation is known: y in the paper."""
         numbers = np.full((self.example_count, self.topology.node_count), -1)
-        nodes = self.structure.free_nodes
-        numbers[:, nodes] = self._block(self.starts[2], len(nodes))
+        numbers[:, self.structure.free_nodes] = self._block(0)
         return numbers
 
     @cached_property
     def count_variables(self) -> NDArray[np.int64]:
         """Variable of each example and count bit: s_l in the paper."""
-        return self._block(self.starts[3], len(self.structure.count_neuron))
+        return self._block(1)
 
     @cached_property
     def product_variables(self) -> NDArray[np.int64]:
         """Variable of each example and product arc: psi in the paper."""
-        return self._block(self.starts[4], len(self.structure.product_arcs))
+        return self._block(2)
 
     def parameter_spins(self, bits: BitMatrix) -> tuple[SpinMatrix, SpinMatrix]:
         """Return all weights and biases of assignments, one or a row for each; known ones too."""
@@ -123,8 +121,58 @@ class Variables:
     def __repr__(self) -> str:
         return f"Variables({self.count} of {self.example_count} examples)"
 
-    def _block(self, start: int, width: int) -> NDArray[np.int64]:
-        return start + np.arange(self.example_count * width).reshape(self.example_count, width)
+    # ---- which of them are shared ----
+
+    @cached_property
+    def first_alike(self) -> NDArray[np.int64]:
+        """For each example and node, the first example with the same sum in every forward pass.
+
+        A node agrees in two examples if all of its sources do, inputs and fixed outputs by their
+        bits. A fixed output must also have the same bit itself. Nothing agrees where cycles remain.
+        """
+        topology, is_known = self.topology, self.structure.is_known
+        first = np.repeat(np.arange(self.example_count)[:, None], topology.node_count, axis=1)
+        outputs = np.array(topology.outputs)
+        levels = topology.levels_or_none(tuple(outputs[is_known[outputs]].tolist()))
+        values = self.known_bits.astype(np.int64)
+        for node in np.concatenate(levels or [outputs[:0]]).tolist():
+            sources = topology.source_of[topology.target_of == node]
+            rows = np.column_stack([self.known_bits[:, node], values[:, sources]])
+            _, rank, group = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+            first[:, node] = rank[group.reshape(-1)]
+            if not is_known[node]:
+                values[:, node] = first[:, node]
+        return first
+
+    @cached_property
+    def cells(self) -> tuple[IntVector | range, ...]:
+        """Flat places, by example, of the activations, counts and products with new variables."""
+        if not self.is_shared:
+            return tuple(range(self.example_count * len(nodes)) for nodes in self._nodes)
+        examples = np.arange(self.example_count)[:, None]
+        is_first = self.first_alike == examples
+        return tuple(np.flatnonzero(is_first[:, nodes]) for nodes in self._nodes)
+
+    @cached_property
+    def _nodes(self) -> tuple[IntVector, IntVector, IntVector]:
+        """The node of each activation and count bit of an example, the source of each product."""
+        structure, topology = self.structure, self.topology
+        neurons = topology.input_count + structure.count_neuron
+        return structure.free_nodes, neurons, topology.source_of[structure.product_arcs]
+
+    def place(self, kind: int, number: int) -> tuple[int, int]:
+        """Return the example and the place in it of an activation, count bit or product."""
+        cell = int(self.cells[kind][number - self.starts[2 + kind]])
+        return divmod(cell, len(self._nodes[kind]))
+
+    def _block(self, kind: int) -> NDArray[np.int64]:
+        cells, nodes = self.cells[kind], self._nodes[kind]
+        own = self.starts[2 + kind] + np.arange(len(cells))
+        if not self.is_shared:
+            return own.reshape(self.example_count, len(nodes))
+        numbers = np.zeros((self.example_count, len(nodes)), dtype=np.int64)
+        numbers.reshape(-1)[cells] = own
+        return np.take_along_axis(numbers, self.first_alike[:, nodes], axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +210,11 @@ class Labels(Sequence[Label]):
             neuron = int(variables.topology.free_biases[number - biases])
             return ("bias", neuron + first_neuron)
         if number < counts:
-            example, rank = divmod(number - activations, len(structure.free_nodes))
+            example, rank = variables.place(0, number)
             return ("activation", example, int(structure.free_nodes[rank]))
         if number < products:
-            example, rank = divmod(number - counts, len(structure.count_neuron))
+            example, rank = variables.place(1, number)
             node = int(structure.count_neuron[rank]) + first_neuron
             return ("count", example, node, int(structure.count_place[rank]))
-        example, rank = divmod(number - products, len(structure.product_arcs))
+        example, rank = variables.place(2, number)
         return ("product", example, int(structure.product_arcs[rank]))

@@ -80,9 +80,11 @@ def replay(
     """
     if view not in ("lifted", "qubo"):
         raise RangeError(f"view must be 'lifted' or 'qubo'; got {view!r}")
-    if not problem.has_fixed_outputs or problem.extra_terms or problem.decay_strength:
+    others = problem.extra_terms or problem.decay_strength or problem.share
+    if not problem.has_fixed_outputs or others:
         raise RangeError(
-            "the playground has no output_strength, decay_strength or extra_terms: leave them out"
+            "the playground has no output_strength, decay_strength, extra_terms or share: leave "
+            "them out"
         )
     if problem.topology.known_parameters.any():
         raise RangeError("the playground has no known weights or biases; use a topology without")

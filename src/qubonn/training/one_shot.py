@@ -135,10 +135,10 @@ def _by_sampling(
     problem: TrainingProblem, sampler: Sampler, name: str, options: dict[str, Any]
 ) -> TrainingResult:
     samples, variables = sampler.sample(problem.qubo(), **options), problem.variables
-    _, _, activations, _ = np.split(samples.bits, variables.starts[1:4], axis=1)
     weights, biases = variables.parameter_spins(samples.bits)
     bits = np.repeat(variables.known_bits[np.newaxis], len(samples), axis=0)
-    bits[:, variables.activation_variables >= 0] = activations
+    is_free = variables.activation_variables >= 0
+    bits[:, is_free] = samples.bits[:, variables.activation_variables[is_free]]
     found = Solutions(
         problem,
         weights,
