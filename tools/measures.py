@@ -30,7 +30,7 @@ from source_tree import (
 )
 
 MOST_MODULES = 188
-MOST_LINES = 36_000
+MOST_LINES = 36_100
 MOST_MODULES_IN_A_FOLDER = 16
 MOST_FILES_ON_THE_ROAD = 49
 LEAST_MIRRORED = 0.9  # share of the modules that have a test file of their own
