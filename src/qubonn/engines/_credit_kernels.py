@@ -493,7 +493,7 @@ def propose_group(tables, task, replica, pushes, group, temperature, scratch):
         move_member(prices, pushes, visit, place - first, spins, 0, ZERO, False)
     for number in range(first_number, last_number):
         row = credit.numbers[number]
-        climb, fall = sums_of_number(credit, prices, spins, pushes, number, pushes.gains)
+        climb, fall = sums_of_number(credit, prices, spins, pushes, number)
         is_threshold = credit.places[credit.place_starts[number], SOURCE] == constant
         is_levelled = row[FIRST] + 1 < row[LAST] and not is_threshold
         decay = 4 * scale * prices.decay if is_levelled else 0
@@ -532,12 +532,12 @@ def move_member(prices, pushes, visit, member, spins, source, weight, is_flipped
 
 
 @part
-def sums_of_number(credit, prices, spins, pushes, number, gains):
+def sums_of_number(credit, prices, spins, pushes, number):
     """Return the costs of a level up and a level down of a number, over all arcs and examples."""
     climb, fall, block_count = 0, 0, spins.shape[1]
     for arc in range(credit.place_starts[number], credit.place_starts[number + 1]):
         member, source = credit.places[arc, MEMBER], credit.places[arc, SOURCE]
-        own = gains[member * block_count : (member + 1) * block_count]
+        own = pushes.gains[member * block_count : (member + 1) * block_count]
         rise = sum_where(spins, source, ZERO, own, prices.blocks_per_sum)
         climb += pushes.falls[member, 0] + rise
         fall += pushes.falls[member, 0] + pushes.falls[member, 1] - rise
